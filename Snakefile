@@ -1,0 +1,55 @@
+from snakemake.utils import min_version
+
+min_version("9.27.1")
+
+
+configfile: workflow.source_path("config.yaml")
+
+
+include: "workflow/rules/common.smk"
+
+
+validate_config(config)
+
+
+report: "workflow/report/workflow.rst"
+
+
+wildcard_constraints:
+    experiment="[a-z][a-z0-9_]*",
+    dataset="[a-z][a-z0-9_]*",
+    backbone="[a-z][a-z0-9_]*",
+    size=r"\d+",
+
+
+include: "workflow/rules/data.smk"
+include: "workflow/rules/features.smk"
+include: "workflow/rules/geometry.smk"
+include: "workflow/rules/certificates.smk"
+include: "workflow/rules/publish.smk"
+
+
+FIGURES = expand(
+    "results/figures/{figure}.{format}",
+    figure=["fig2_spectrum", "fig4_frontier", "head_training"],
+    format=["svg", "pdf"],
+)
+TABLES = expand("results/tables/table1.{format}", format=["csv", "md", "tex", "html"])
+
+
+rule all:
+    default_target: True
+    input:
+        FIGURES,
+        TABLES,
+        
+
+
+rule figures:
+    input:
+        FIGURES,
+
+
+rule tables:
+    input:
+        TABLES,

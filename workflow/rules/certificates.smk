@@ -1,0 +1,122 @@
+# Lipschitz constants, the certification frontier, figure 4 and table 1.
+
+
+rule lipschitz:
+    message:
+        "Compute the Lipschitz constants of {wildcards.experiment}"
+    input:
+        scores="results/experiments/{experiment}/scores.safetensors",
+        spectrum="results/experiments/{experiment}/spectrum.json",
+    output:
+        "results/experiments/{experiment}/lipschitz.csv",
+    log:
+        "results/logs/lipschitz/{experiment}.log",
+    benchmark:
+        "results/benchmarks/lipschitz/{experiment}.tsv"
+    params:
+        code=code("lipschitz.py"),
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(10),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/lipschitz.py"
+
+
+rule frontier:
+    message:
+        "Count the certified pairs of {wildcards.experiment} at every radius"
+    input:
+        scores="results/experiments/{experiment}/scores.safetensors",
+        deletion="results/experiments/{experiment}/one_deletion.json",
+    output:
+        frontier="results/experiments/{experiment}/frontier.csv",
+        record="results/experiments/{experiment}/frontier.json",
+    log:
+        "results/logs/frontier/{experiment}.log",
+    benchmark:
+        "results/benchmarks/frontier/{experiment}.tsv"
+    params:
+        code=code("frontier.py"),
+        n_test_frontier=lambda w: setting(w, "n_test_frontier"),
+        points=config["frontier"]["points"],
+        share_range=config["frontier"]["share_range"],
+        paper_share=paper_values("cifar10")["certified_natural"] / 100,
+    threads: 16
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(30),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/frontier.py"
+
+
+rule fig4_frontier:
+    message:
+        "Draw figure 4: the certification frontier"
+    input:
+        frontiers=of_experiments("results/experiments/{experiment}/frontier.csv"),
+        records=of_experiments("results/experiments/{experiment}/frontier.json"),
+        provenance=records(),
+    output:
+        svg=report(
+            "results/figures/fig4_frontier.svg",
+            caption="../report/fig4_frontier.rst",
+            category="Figures",
+            labels={"figure": "Fig. 4: certification frontier"},
+        ),
+        pdf="results/figures/fig4_frontier.pdf",
+    log:
+        "results/logs/fig4_frontier.log",
+    benchmark:
+        "results/benchmarks/fig4_frontier.tsv"
+    params:
+        code=code("fig4_frontier.py"),
+        experiments=experiments(),
+        notice=config["notice"],
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/fig4_frontier.py"
+
+
+rule table1:
+    message:
+        "Write table 1: Lipschitz constants and certified pairs beside the paper's"
+    input:
+        lipschitz=of_experiments("results/experiments/{experiment}/lipschitz.csv"),
+        frontiers=of_experiments("results/experiments/{experiment}/frontier.json"),
+        spectra=of_experiments("results/experiments/{experiment}/spectrum.json"),
+        heads=of_experiments("results/experiments/{experiment}/head.json"),
+        provenance=records(),
+    output:
+        csv="results/tables/table1.csv",
+        md="results/tables/table1.md",
+        tex="results/tables/table1.tex",
+        html=report(
+            "results/tables/table1.html",
+            caption="../report/table1.rst",
+            category="Tables",
+            labels={"table": "Table 1: robustness comparison"},
+        ),
+    log:
+        "results/logs/table1.log",
+    benchmark:
+        "results/benchmarks/table1.tsv"
+    params:
+        code=code("table1.py"),
+        experiments=experiments(),
+        paper={name: paper_values(name) for name in experiments()},
+        notice=config["notice"],
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/table1.py"

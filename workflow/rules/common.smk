@@ -1,0 +1,201 @@
+# Functions for the rules: configuration checks, edit tracking, and lists of targets.
+
+import ast
+import csv
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import yaml
+from jsonschema import Draft202012Validator
+from snakemake.exceptions import WorkflowError
+
+SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
+
+
+# --- configuration ---------------------------------------------------------------------------
+
+
+def validate_config(config):
+    """Stop with one line per mistake that names the key and what is allowed there."""
+    schema_path = Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
+    schema = yaml.safe_load(schema_path.read_text())
+    errors = sorted(
+        Draft202012Validator(schema).iter_errors(config),
+        key=lambda error: [str(part) for part in error.absolute_path],
+    )
+    problems = [line for error in errors for line in explain(error)]
+    if not problems:
+        problems = broken_references(config)
+    if problems:
+        raise WorkflowError("the configuration is wrong:\n  " + "\n  ".join(problems))
+
+
+def explain(error):
+    """What a schema error says, in words: the key, its value, and what is allowed."""
+    key = ".".join(str(part) for part in error.absolute_path)
+    allowed = error.schema.get("description", "")
+    allowed = f" ({allowed.rstrip('.')})" if allowed else ""
+    if error.validator == "additionalProperties":
+        known = sorted(error.schema.get("properties", {}))
+        for name in sorted(set(error.instance) - set(known)):
+            full = f"{key}.{name}" if key else name
+            yield f"{full}: unknown key; known here are {', '.join(known)}"
+    elif error.validator == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        for name in missing:
+            full = f"{key}.{name}" if key else name
+            about = error.schema["properties"].get(name, {}).get("description", "")
+            yield f"{full}: missing{f' ({about})' if about else ''}"
+    elif error.validator in ("oneOf", "anyOf", "not", "if"):
+        yield f"{key}: {error.instance!r} is not allowed{allowed}"
+    else:
+        yield f"{key}: {error.message}{allowed}"
+
+
+def broken_references(config):
+    """Mistakes that a schema cannot see: names that point nowhere, sizes that do not fit."""
+    problems = []
+
+    def must_exist(key, name, section, also=()):
+        known = config
+        for part in section.split("."):
+            known = known[part]
+        if name not in known and name not in also:
+            choices = ", ".join(sorted([*known, *also]))
+            problems.append(f"{key}: {name!r} is not under {section}; known are {choices}")
+
+    for name, block in config["datasets"].items():
+        must_exist(f"datasets.{name}.source", block["source"], "data.sources")
+    for name, block in config["backbones"].items():
+        must_exist(f"backbones.{name}.weights", block["weights"], "data.sources", ["untrained"])
+    for name, block in config["experiments"].items():
+        for field, section in {"dataset": "datasets", "backbone": "backbones", "head": "heads"}.items():
+            must_exist(f"experiments.{name}.{field}", block[field], section)
+        if block["n_test_frontier"] > block["n_test_scored"]:
+            problems.append(
+                f"experiments.{name}.n_test_frontier: {block['n_test_frontier']} is more than "
+                f"n_test_scored, {block['n_test_scored']}"
+            )
+    if config["run"]["experiments"] != "all":
+        for name in config["run"]["experiments"]:
+            must_exist("run.experiments", name, "experiments")
+    size, batch = config["activations"]["shard_size"], config["activations"]["batch_size"]
+    if size % batch:
+        problems.append(f"activations.shard_size: {size} is not a multiple of batch_size, {batch}")
+    low, high = config["frontier"]["share_range"]
+    if low >= high:
+        problems.append(f"frontier.share_range: {low} is not below {high}")
+    return problems
+
+
+# --- what an edit re-runs ----------------------------------------------------------------------
+
+
+@cache
+def imported(path):
+    """Files under workflow/scripts that a Python file imports directly, as paths."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise WorkflowError(f"{path}: relative imports escape edit tracking; name wtrak")
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            # A package's __init__ runs whenever a module of it is imported.
+            for depth in range(1, len(parts) + 1):
+                base = SCRIPTS.joinpath(*parts[:depth])
+                found.update(
+                    file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()
+                )
+    return found
+
+
+@cache
+def code(script):
+    """Content hashes of a script and all it imports here, as a sorted list for `params`.
+
+    Snakemake sees neither edits to imported modules nor the difference between an edit and a
+    touch; as a parameter, this list re-runs exactly the rules that an edit reaches.
+    """
+    reached, queue = set(), [SCRIPTS / script]
+    while queue:
+        path = queue.pop()
+        if path not in reached:
+            reached.add(path)
+            queue.extend(imported(path))
+    return sorted(
+        f"{path.relative_to(SCRIPTS).as_posix()}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
+        for path in reached
+    )
+
+
+# --- lookups --------------------------------------------------------------------------------------
+
+
+def experiments():
+    """Names of the experiments to run, in the order of the configuration."""
+    chosen = config["run"]["experiments"]
+    return [name for name in config["experiments"] if chosen == "all" or name in chosen]
+
+
+def setting(wildcards, key):
+    """A key of the experiment that the wildcards name."""
+    return config["experiments"][wildcards.experiment][key]
+
+
+def activations_of(wildcards):
+    """The activations file that an experiment shares with all of its dataset, backbone and size."""
+    block = config["experiments"][wildcards.experiment]
+    return f"results/activations/{block['dataset']}/{block['backbone']}/{block['image_size']}.safetensors"
+
+
+def dataset_of(wildcards):
+    """The dataset file of an experiment."""
+    return f"results/datasets/{setting(wildcards, 'dataset')}.safetensors"
+
+
+def of_experiments(pattern):
+    """A path pattern for every experiment to run."""
+    return expand(pattern, experiment=experiments())
+
+
+def records():
+    """Provenance records of the datasets and backbones in use."""
+    blocks = [config["experiments"][name] for name in experiments()]
+    return sorted(
+        {f"results/datasets/{block['dataset']}.json" for block in blocks}
+        | {f"results/backbones/{block['backbone']}.json" for block in blocks}
+    )
+
+
+@cache
+def paper_claims():
+    """Rows of workflow/resources/paper_claims.csv: what the paper says, claim by claim."""
+    path = Path(workflow.basedir) / "workflow" / "resources" / "paper_claims.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def paper_values(experiment):
+    """The paper's numbers for an experiment, by quantity; empty where the paper has none."""
+    return {
+        row["quantity"]: float(row["paper_value"])
+        for row in paper_claims()
+        if row["experiment"] == experiment and row["quantity"] and row["paper_value"]
+    }
+
+
+def megabytes(base):
+    """Memory for a rule that grows with every attempt, so that a retry after a kill can pass."""
+    return lambda wildcards, attempt: base * attempt
+
+
+def minutes(base):
+    """Run time for a rule that grows with every attempt."""
+    return lambda wildcards, attempt: base * attempt

@@ -1,0 +1,93 @@
+# Datasets, backbone weights and activations: what every experiment shares.
+
+
+rule dataset:
+    message:
+        "Fetch and check the dataset {wildcards.dataset}"
+    output:
+        arrays="results/datasets/{dataset}.safetensors",
+        record="results/datasets/{dataset}.json",
+    log:
+        "results/logs/dataset/{dataset}.log",
+    benchmark:
+        "results/benchmarks/dataset/{dataset}.tsv"
+    params:
+        code=code("dataset.py"),
+        sources=lambda w: config["data"]["sources"][
+            config["datasets"][w.dataset]["source"]
+        ],
+        content_sha256=lambda w: config["datasets"][w.dataset]["content_sha256"],
+    # Where files lie is no property of the result, whose content is checked. As a resource
+    # it is not tracked, so that a new mirror re-runs nothing.
+    resources:
+        data_directory=config["data"]["directory"],
+        data_mirrors=":".join(config["data"]["mirrors"]),
+        mem_mb=megabytes(2000),
+        runtime=minutes(30),
+    retries: 2
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/dataset.py"
+
+
+rule backbone:
+    message:
+        "Fetch and check the backbone {wildcards.backbone}"
+    output:
+        weights="results/backbones/{backbone}.safetensors",
+        record="results/backbones/{backbone}.json",
+    log:
+        "results/logs/backbone/{backbone}.log",
+    benchmark:
+        "results/benchmarks/backbone/{backbone}.tsv"
+    params:
+        code=code("backbone.py"),
+        architecture=lambda w: config["backbones"][w.backbone]["architecture"],
+        weights=lambda w: config["backbones"][w.backbone]["weights"],
+        seed=lambda w: config["backbones"][w.backbone]["seed"],
+        sources=lambda w: config["data"]["sources"].get(
+            config["backbones"][w.backbone]["weights"], []
+        ),
+    resources:
+        data_directory=config["data"]["directory"],
+        data_mirrors=":".join(config["data"]["mirrors"]),
+        mem_mb=megabytes(2000),
+        runtime=minutes(15),
+    retries: 2
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/backbone.py"
+
+
+rule activations:
+    message:
+        "Compute the activations of {wildcards.dataset} by {wildcards.backbone} at {wildcards.size} px"
+    input:
+        dataset="results/datasets/{dataset}.safetensors",
+        weights="results/backbones/{backbone}.safetensors",
+    output:
+        "results/activations/{dataset}/{backbone}/{size}.safetensors",
+    log:
+        "results/logs/activations/{dataset}_{backbone}_{size}.log",
+    benchmark:
+        "results/benchmarks/activations/{dataset}_{backbone}_{size}.tsv"
+    params:
+        code=code("activations.py"),
+        architecture=lambda w: config["backbones"][w.backbone]["architecture"],
+        batch_size=config["activations"]["batch_size"],
+        shard_size=config["activations"]["shard_size"],
+        precision=config["activations"]["precision"],
+        device=config["compute"]["device"],
+        # Not an output, so that what a killed pass had finished survives it.
+        shards="results/activations/{dataset}/{backbone}/{size}.shards",
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(4000),
+        runtime=minutes(120),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/activations.py"

@@ -1,0 +1,58 @@
+# The last layer, its gradients, and the geometry they span: one chain per experiment.
+
+
+rule head:
+    message:
+        "Fine-tune the last layer of {wildcards.experiment}"
+    input:
+        dataset=dataset_of,
+        activations=activations_of,
+    output:
+        head="results/experiments/{experiment}/head.safetensors",
+        record="results/experiments/{experiment}/head.json",
+        curve="results/experiments/{experiment}/head_curve.csv",
+    log:
+        "results/logs/head/{experiment}.log",
+    benchmark:
+        "results/benchmarks/head/{experiment}.tsv"
+    params:
+        code=code("head.py"),
+        n_train=lambda w: setting(w, "n_train"),
+        subset_seed=lambda w: setting(w, "subset_seed"),
+        recipe=lambda w: config["heads"][setting(w, "head")],
+        device=config["compute"]["device"],
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/head.py"
+
+
+rule residuals:
+    message:
+        "Compute the residuals of {wildcards.experiment}"
+    input:
+        dataset=dataset_of,
+        activations=activations_of,
+        head="results/experiments/{experiment}/head.safetensors",
+    output:
+        "results/experiments/{experiment}/residuals.safetensors",
+    log:
+        "results/logs/residuals/{experiment}.log",
+    benchmark:
+        "results/benchmarks/residuals/{experiment}.tsv"
+    params:
+        code=code("residuals.py"),
+        gradient=lambda w: setting(w, "gradient"),
+        test_label=lambda w: setting(w, "test_label"),
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(10),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/residuals.py"

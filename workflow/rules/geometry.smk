@@ -1,0 +1,127 @@
+# Covariance, spectrum, self-influence, TRAK scores, and figure 2.
+
+
+rule covariance:
+    message:
+        "Factorise the feature covariance of {wildcards.experiment}"
+    input:
+        activations=activations_of,
+        residuals="results/experiments/{experiment}/residuals.safetensors",
+    output:
+        factor="results/experiments/{experiment}/covariance.safetensors",
+        spectrum="results/experiments/{experiment}/spectrum.csv",
+        record="results/experiments/{experiment}/spectrum.json",
+    log:
+        "results/logs/covariance/{experiment}.log",
+    benchmark:
+        "results/benchmarks/covariance/{experiment}.tsv"
+    params:
+        code=code("covariance.py"),
+        ridge=lambda w: setting(w, "ridge"),
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/covariance.py"
+
+
+rule scores:
+    message:
+        "Compute self-influence and TRAK scores of {wildcards.experiment}"
+    input:
+        activations=activations_of,
+        residuals="results/experiments/{experiment}/residuals.safetensors",
+        factor="results/experiments/{experiment}/covariance.safetensors",
+    output:
+        scores="results/experiments/{experiment}/scores.safetensors",
+        deletion="results/experiments/{experiment}/one_deletion.json",
+    log:
+        "results/logs/scores/{experiment}.log",
+    benchmark:
+        "results/benchmarks/scores/{experiment}.tsv"
+    params:
+        code=code("scores.py"),
+        n_test_scored=lambda w: setting(w, "n_test_scored"),
+        n_wasserstein=lambda w: setting(w, "n_wasserstein"),
+        subset_seed=lambda w: setting(w, "subset_seed"),
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/scores.py"
+
+
+rule fig2_spectrum:
+    message:
+        "Draw figure 2: the spectrum and its amplification"
+    input:
+        spectra=of_experiments("results/experiments/{experiment}/spectrum.csv"),
+        records=of_experiments("results/experiments/{experiment}/spectrum.json"),
+        provenance=records(),
+    output:
+        svg=report(
+            "results/figures/fig2_spectrum.svg",
+            caption="../report/fig2_spectrum.rst",
+            category="Figures",
+            labels={"figure": "Fig. 2: spectrum and amplification"},
+        ),
+        pdf="results/figures/fig2_spectrum.pdf",
+    log:
+        "results/logs/fig2_spectrum.log",
+    benchmark:
+        "results/benchmarks/fig2_spectrum.tsv"
+    params:
+        code=code("fig2_spectrum.py"),
+        experiments=experiments(),
+        notice=config["notice"],
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/fig2_spectrum.py"
+
+
+rule fig_head:
+    message:
+        "Draw the training curves of the heads"
+    input:
+        curves=of_experiments("results/experiments/{experiment}/head_curve.csv"),
+        records=of_experiments("results/experiments/{experiment}/head.json"),
+        provenance=records(),
+    output:
+        svg=report(
+            "results/figures/head_training.svg",
+            caption="../report/head_training.rst",
+            category="Figures",
+            labels={"figure": "Head: training curves"},
+        ),
+        pdf="results/figures/head_training.pdf",
+    log:
+        "results/logs/fig_head.log",
+    benchmark:
+        "results/benchmarks/fig_head.tsv"
+    params:
+        code=code("fig_head.py"),
+        experiments=experiments(),
+        notice=config["notice"],
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    conda:
+        "../../envs/wtrak.yaml"
+    script:
+        "../scripts/fig_head.py"

@@ -1,0 +1,57 @@
+"""Penultimate activations of every image of a dataset, resumable after a kill."""
+
+import shutil
+import time
+
+import torch
+from wtrak.backbone import build_backbone, forward_activations
+from wtrak.io import load_arrays, load_metadata, save_arrays, sha256_file
+from wtrak.runtime import describe_device, progress, run, say, select_device
+from wtrak.shards import compute_in_shards, shard_folder
+
+
+def main(smk):
+    images = load_arrays(smk.input.dataset, ["train_images", "test_images"])
+    state = {k: torch.from_numpy(v) for k, v in load_arrays(smk.input.weights).items()}
+    device = select_device(smk.params.device)
+    settings = {
+        "architecture": smk.params.architecture,
+        "image_size": int(smk.wildcards.size),
+        "batch_size": smk.params.batch_size,
+        "precision": smk.params.precision,
+        "device": describe_device(device),
+    }
+    identity = settings | {
+        "dataset": load_metadata(smk.input.dataset)["content_sha256"],
+        "weights": sha256_file(smk.input.weights),
+        "code": list(smk.params.code),
+    }
+    model = build_backbone(smk.params.architecture, state, device)
+    folder = shard_folder(smk.params.shards, identity)
+    total = sum(len(split) for split in images.values())
+    say(f"{total:,} images at {settings['image_size']} px on {settings['device']}")
+    start = time.monotonic()
+    out = {}
+    with progress(total, "activations", "images") as advance:
+        for split in ("train", "test"):
+            pixels = images[f"{split}_images"]
+
+            def compute(first, last, pixels=pixels):
+                return forward_activations(
+                    model,
+                    pixels[first:last],
+                    settings["image_size"],
+                    batch_size=settings["batch_size"],
+                    precision=settings["precision"],
+                )
+
+            out[split] = compute_in_shards(
+                compute, len(pixels), smk.params.shard_size, folder, split, advance
+            )
+    say(f"done in {time.monotonic() - start:,.0f} s")
+    save_arrays(smk.output[0], out, settings)
+    shutil.rmtree(folder.parent)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,34 @@
+"""Fine-tune the last layer of one experiment on its training examples."""
+
+import numpy as np
+from wtrak.data import training_subset
+from wtrak.gradients import append_constant
+from wtrak.head import evaluate, train_head
+from wtrak.io import load_arrays, load_metadata, save_arrays, write_csv, write_json
+from wtrak.runtime import run, say, select_device
+
+
+def main(smk):
+    features = load_arrays(smk.input.activations, ["train", "test"])
+    labels = load_arrays(smk.input.dataset, ["train_labels", "test_labels"])
+    n_classes = len(load_metadata(smk.input.dataset)["classes"])
+    rows = training_subset(len(features["train"]), smk.params.n_train, smk.params.subset_seed)
+    train = append_constant(features["train"][rows]), labels["train_labels"][rows].astype(int)
+    test = append_constant(features["test"]), labels["test_labels"].astype(int)
+    weight, curve, record = train_head(
+        *train,
+        n_classes,
+        smk.params.recipe,
+        select_device(smk.params.device),
+        evaluation={"train": train, "test": test},
+    )
+    record["train"], record["test"] = evaluate(weight, *train), evaluate(weight, *test)
+    record |= {"recipe": smk.params.recipe, "n_train": len(rows), "n_test": len(test[1])}
+    say(f"accuracy: train {record['train']['accuracy']:.4f}, test {record['test']['accuracy']:.4f}")
+    save_arrays(smk.output.head, {"weight": weight, "train_index": rows.astype(np.int64)})
+    write_json(smk.output.record, record)
+    write_csv(smk.output.curve, curve)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,175 @@
+"""The last layer: multinomial logistic regression on frozen activations."""
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.optimize import minimize
+
+from wtrak.errors import WtrakError
+from wtrak.runtime import say
+
+
+def logits(weight, activations):
+    """z = h Wᵀ in float64, shape (N, C), for weights (C, p) with the bias as last column."""
+    return activations.astype(np.float64) @ weight.T
+
+
+def evaluate(weight, activations, labels):
+    """Mean cross-entropy and accuracy of a head, as ``{"loss": …, "accuracy": …}``."""
+    z = logits(weight, activations)
+    log_normaliser = np.logaddexp.reduce(z, axis=1)
+    loss = float(np.mean(log_normaliser - z[np.arange(len(z)), labels]))
+    return {"loss": loss, "accuracy": float(np.mean(z.argmax(axis=1) == labels))}
+
+
+def check_labels(labels, n_classes, what):
+    """Refuse labels outside 0…C-1, and a training set with fewer than two classes."""
+    if labels.min() < 0 or labels.max() >= n_classes:
+        raise WtrakError(
+            f"{what}: labels run from {labels.min()} to {labels.max()}, expected 0 to "
+            f"{n_classes - 1}"
+        )
+    if len(np.unique(labels)) < 2:
+        raise WtrakError(f"{what}: all {len(labels):,} labels are {labels[0]}; need two classes")
+
+
+def train_head(activations, labels, n_classes, recipe, device, evaluation=None):
+    """Fit the last layer by a recipe of the configuration.
+
+    Parameters
+    ----------
+    activations : numpy.ndarray, shape (n, p), float32
+        With the constant 1 as last column.
+    labels : numpy.ndarray, shape (n,), integers from 0 to C - 1
+    recipe : dict
+        ``optimizer`` and its settings: see ``heads`` in config.yaml.
+    device : torch.device
+    evaluation : dict of str to (activations, labels), optional
+        Sets whose loss and accuracy the curve follows.
+
+    Returns
+    -------
+    weight : numpy.ndarray, shape (C, p), float64
+        The bias is the last column.
+    curve : pandas.DataFrame
+        Columns step (epoch or iteration), set, loss, accuracy.
+    record : dict
+        What the optimiser says of its end.
+
+    Raises
+    ------
+    WtrakError
+        If labels are out of range, training diverges, or L-BFGS misses its gradient norm.
+    """
+    check_labels(labels, n_classes, "training labels")
+    rows = []
+
+    def follow(step, weight):
+        for name, (h, y) in (evaluation or {}).items():
+            rows.append({"step": step, "set": name} | evaluate(weight, h, y))
+
+    fit = _fit_lbfgs if recipe["optimizer"] == "lbfgs" else _fit_minibatch
+    weight, record = fit(activations, labels, n_classes, recipe, device, follow)
+    if not np.isfinite(weight).all():
+        raise WtrakError(
+            f"the head diverged under {recipe['optimizer']}; lower its learning_rate"
+        )
+    return weight, pd.DataFrame(rows), record
+
+
+def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow):
+    """Minimise mean cross-entropy + ½·weight_decay·‖W‖² (bias free) to a gradient norm.
+
+    Works in coordinates V = W·L with LLᵀ = HᵀH/n + weight_decay·I, in which the Hessian's upper
+    bound is the identity: an order of magnitude fewer iterations on correlated activations.
+    """
+    n, p = activations.shape
+    decay, tolerance = recipe["weight_decay"], recipe["gradient_norm"]
+    h = torch.from_numpy(activations).to(device, torch.float64)
+    y = torch.from_numpy(labels.astype(np.int64)).to(device)
+    factor = torch.linalg.cholesky(h.T @ h / n + decay * torch.eye(p, device=device).double())
+    whitened = torch.linalg.solve_triangular(factor.T, h, upper=True, left=False)
+    del h
+    penalty = torch.full((p,), decay, dtype=torch.float64, device=device)
+    penalty[-1] = 0.0
+    state = {"iteration": 0}
+
+    def weight_of(flat):
+        v = torch.from_numpy(flat).to(device).view(n_classes, p)
+        return v, torch.linalg.solve_triangular(factor, v, upper=False, left=False)
+
+    def objective(flat):
+        v, w = weight_of(flat)
+        z = whitened @ v.T
+        loss = torch.nn.functional.cross_entropy(z, y) + 0.5 * (penalty * w * w).sum()
+        e = torch.softmax(z, dim=1)
+        e[torch.arange(n, device=device), y] -= 1.0
+        gradient = (e.T @ whitened) / n
+        shrink = penalty * w
+        gradient += torch.linalg.solve_triangular(factor.T, shrink, upper=True, left=False)
+        state["norm"] = float((gradient @ factor.T).norm())
+        return float(loss), gradient.cpu().numpy().ravel()
+
+    def callback(intermediate_result):
+        state["iteration"] += 1
+        k = state["iteration"]
+        if k & (k - 1) == 0 or k % 100 == 0:
+            follow(k, weight_of(intermediate_result.x)[1].cpu().numpy())
+            say(f"iteration {k}: gradient norm {state['norm']:.3g}")
+        if state["norm"] <= tolerance:
+            raise StopIteration
+
+    start = np.zeros(n_classes * p)
+    follow(0, np.zeros((n_classes, p)))
+    options = {"maxiter": recipe["max_iterations"], "maxfun": 4 * recipe["max_iterations"]}
+    options |= {"maxcor": 50, "ftol": 0.0, "gtol": 0.0}
+    result = minimize(
+        objective, start, jac=True, method="L-BFGS-B", callback=callback, options=options
+    )
+    objective(result.x)
+    weight = weight_of(result.x)[1].cpu().numpy()
+    follow(state["iteration"], weight)
+    record = {"iterations": state["iteration"], "gradient_norm": state["norm"]}
+    if state["norm"] > tolerance:
+        raise WtrakError(
+            f"L-BFGS stopped at gradient norm {state['norm']:.3g} after {state['iteration']} "
+            f"iterations, above the recipe's gradient_norm {tolerance:g} ({result.message}); "
+            "raise max_iterations, gradient_norm or weight_decay"
+        )
+    return weight, record
+
+
+def _fit_minibatch(activations, labels, n_classes, recipe, device, follow):
+    """Adam or SGD from zero weights, the order of examples drawn from the recipe's seed."""
+    n, p = activations.shape
+    h = torch.from_numpy(activations).to(device)
+    y = torch.from_numpy(labels.astype(np.int64)).to(device)
+    weight = torch.zeros(n_classes, p - 1, device=device, requires_grad=True)
+    bias = torch.zeros(n_classes, device=device, requires_grad=True)
+    groups = [
+        {"params": [weight], "weight_decay": recipe["weight_decay"]},
+        {"params": [bias], "weight_decay": 0.0},
+    ]
+    if recipe["optimizer"] == "adam":
+        optimizer = torch.optim.Adam(groups, lr=recipe["learning_rate"])
+    else:
+        optimizer = torch.optim.SGD(
+            groups, lr=recipe["learning_rate"], momentum=recipe["momentum"]
+        )
+    generator = torch.Generator().manual_seed(recipe["seed"])
+
+    def joined():
+        both = torch.cat([weight, bias[:, None]], dim=1)
+        return both.detach().cpu().double().numpy()
+
+    follow(0, joined())
+    for epoch in range(1, recipe["epochs"] + 1):
+        order = torch.randperm(n, generator=generator).to(device)
+        for batch in order.split(recipe["batch_size"]):
+            optimizer.zero_grad()
+            z = torch.nn.functional.linear(h[batch, :-1], weight, bias)
+            torch.nn.functional.cross_entropy(z, y[batch]).backward()
+            optimizer.step()
+        follow(epoch, joined())
+        say(f"epoch {epoch} of {recipe['epochs']}")
+    return joined(), {"epochs": recipe["epochs"]}

@@ -1,0 +1,115 @@
+"""Files between rules: arrays as safetensors, numbers as JSON, frames as CSV, all atomic."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from wtrak.errors import WtrakError
+
+# One key, because safetensors writes several metadata keys in no fixed order.
+_METADATA_KEY = "wtrak"
+
+
+@contextlib.contextmanager
+def atomic_path(path):
+    """Yield a temporary path beside `path` that replaces it when the block ends well."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    try:
+        yield Path(temporary)
+        # mkstemp makes files private; results are for everybody whom the umask admits.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def save_arrays(path, arrays, metadata=None):
+    """Write named numpy arrays, with a JSON-able `metadata` mapping, to a safetensors file."""
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    header = {_METADATA_KEY: json.dumps(metadata or {}, sort_keys=True)}
+    with atomic_path(path) as temporary:
+        save_file(contiguous, temporary, metadata=header)
+
+
+@contextlib.contextmanager
+def _opened(path):
+    if not Path(path).is_file():
+        raise WtrakError(f"{path} is missing; run the workflow again to make it")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            yield file
+    except SafetensorError as error:
+        raise WtrakError(
+            f"{path} is truncated or is not a safetensors file ({error}); delete it and run again"
+        ) from error
+
+
+def load_arrays(path, names=None):
+    """Read the arrays called `names` (all by default) of a safetensors file as a dict.
+
+    Raises
+    ------
+    WtrakError
+        If the file is missing, truncated, or lacks one of the names.
+    """
+    with _opened(path) as file:
+        present = list(file.keys())
+        for name in names or ():
+            if name not in present:
+                raise WtrakError(f"{path} has no array {name!r}; it holds {', '.join(present)}")
+        return {name: file.get_tensor(name) for name in (names or present)}
+
+
+def load_metadata(path):
+    """The `metadata` mapping that `save_arrays` stored with a safetensors file."""
+    with _opened(path) as file:
+        return json.loads((file.metadata() or {}).get(_METADATA_KEY, "{}"))
+
+
+def write_json(path, value):
+    """Write `value` as indented JSON with sorted keys; NaN and infinity are refused."""
+    with atomic_path(path) as temporary:
+        text = json.dumps(value, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def read_json(path):
+    """Read a JSON file written by `write_json`."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def write_csv(path, frame):
+    """Write a data frame without its index, floats at full precision."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def read_csv(path):
+    """Read a data frame written by `write_csv`, floats bit for bit."""
+    return pd.read_csv(path, float_precision="round_trip")
+
+
+def write_text(path, text):
+    """Write a UTF-8 text file."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def sha256_file(path):
+    """Hex sha256 of a file's bytes."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

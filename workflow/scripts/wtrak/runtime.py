@@ -1,0 +1,144 @@
+"""How a job runs: log, progress, device, threads, and the machine's own arithmetic rate."""
+
+import contextlib
+import datetime
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from wtrak.errors import WtrakError
+
+_terminal = sys.__stderr__
+
+
+def run(main, smk):
+    """Call ``main(smk)`` with stdout, stderr and tracebacks in the rule's log file.
+
+    An anticipated fault (`WtrakError`) is shown on the terminal as its message alone; any other
+    exception as one line that points to the log. Both end the process with status 1.
+    """
+    path = Path(str(smk.log[0]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", buffering=1) as log:
+        with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+            try:
+                if getattr(smk, "threads", None):
+                    use_threads(int(smk.threads))
+                main(smk)
+                return
+            except WtrakError as error:
+                traceback.print_exc()
+                message = f"{smk.rule}: {error}"
+            except Exception as error:
+                traceback.print_exc()
+                message = f"{smk.rule}: {type(error).__name__}: {error} (traceback in {path})"
+    print(f"\n{message}\n", file=_terminal, flush=True)
+    sys.exit(1)
+
+
+def say(message):
+    """One time-stamped line for the log."""
+    print(f"{datetime.datetime.now():%H:%M:%S} {message}", flush=True)
+
+
+@contextlib.contextmanager
+def progress(total, what, unit="rows", every=30.0):
+    """Yield ``advance(k)``: a bar on a terminal, else a line in the log every `every` seconds.
+
+    Parameters
+    ----------
+    total : int
+        Number of units of work.
+    what, unit : str
+        What is being done, and to what; for example ``"activations", "images"``.
+    """
+    from tqdm import tqdm
+
+    show = _terminal is not None and _terminal.isatty()
+    start = last = time.monotonic()
+    done = 0
+    with tqdm(
+        total=total, desc=what, unit=f" {unit}", file=_terminal, disable=not show, leave=False
+    ) as bar:
+
+        def advance(k):
+            nonlocal done, last
+            done += k
+            bar.update(k)
+            now = time.monotonic()
+            if now - last >= every or done == total:
+                last = now
+                rate = done / max(now - start, 1e-9)
+                left = (total - done) / max(rate, 1e-9)
+                say(
+                    f"{what}: {done:,} of {total:,} {unit}, {rate:,.0f} {unit}/s, {left:,.0f} s left"
+                )
+
+        yield advance
+
+
+def use_threads(threads):
+    """Let torch and the BLAS behind numpy use `threads` cores, no more than the rule declared."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch.set_num_threads(threads)
+    threadpool_limits(threads)
+
+
+def select_device(name):
+    """Return the torch device for ``auto``, ``cpu``, ``cuda`` or ``cuda:k``.
+
+    Raises
+    ------
+    WtrakError
+        If CUDA is asked for and no usable card is there.
+    """
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise WtrakError(
+            f"config: device is {name!r}, but torch finds no usable CUDA card here; "
+            "use 'auto' or 'cpu'"
+        )
+    return device
+
+
+def describe_device(device):
+    """The card's or processor's name, for provenance."""
+    import torch
+
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return f"{line.split(':', 1)[1].strip()}, {torch.get_num_threads()} threads"
+    return f"CPU, {torch.get_num_threads()} threads"
+
+
+def matmul_rate(device, size=3072, repeats=2):
+    """Measured rate of a float64 matrix product on `device`, in operations per second.
+
+    The yardstick for the linear algebra here: time taken over (operations / this rate) is how
+    far a stage is from what the machine can do.
+    """
+    import torch
+
+    a = torch.ones(size, size, dtype=torch.float64, device=device)
+
+    def timed():
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        start = time.perf_counter()
+        a @ a
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return time.perf_counter() - start
+
+    timed()
+    return 2 * size**3 / min(timed() for _ in range(repeats))

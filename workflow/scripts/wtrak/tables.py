@@ -1,0 +1,106 @@
+"""Numbers as text, and one table as Markdown, LaTeX and HTML."""
+
+import html
+import math
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "ε": r"$\varepsilon$", "λ": r"$\lambda$"}
+_LATEX |= {"κ": r"$\kappa$", "√": r"$\surd$", "–": "--", "‖": r"$\|$", "φ": r"$\varphi$"}
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 1.2em; color: #222; }
+table { border-collapse: collapse; margin: 0.6em 0 1.4em; }
+th, td { padding: 0.3em 0.8em; border-bottom: 1px solid #ddd; text-align: right; }
+th { border-bottom: 2px solid #888; }
+td.text, th.text { text-align: left; }
+p.footer { color: #666; font-size: 13px; }
+"""
+
+
+def number(value, digits=3):
+    """A number to `digits` significant digits: plain near one, else with a power of ten."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(value)))
+    if -3 <= exponent < 5:
+        decimals = max(digits - 1 - exponent, 0)
+        text = f"{value:,.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    mantissa, power = f"{value:.{digits - 1}e}".split("e")
+    return f"{mantissa}×10{str(int(power)).translate(_SUPERSCRIPTS)}"
+
+
+def percent(share):
+    """A share as a percentage with one decimal; tiny ones are not rounded to zero."""
+    if share is None:
+        return "–"
+    if 0 < share < 0.0005:
+        return f"{number(100 * share, 2)} %"
+    return f"{100 * share:.1f} %"
+
+
+def markdown(frame):
+    """A data frame of text as a Markdown table, numbers to the right."""
+    align = ["left"] * _text_columns(frame) + ["right"] * (
+        frame.shape[1] - _text_columns(frame)
+    )
+    return frame.to_markdown(index=False, colalign=align, disable_numparse=True) + "\n"
+
+
+def latex(frame, caption, label):
+    """A data frame of text as a LaTeX table (booktabs)."""
+    escaped = frame.map(_latex_cell).rename(columns=_latex_cell)
+    text = _text_columns(frame)
+    return escaped.to_latex(
+        index=False,
+        escape=False,
+        caption=_latex_cell(caption),
+        label=label,
+        column_format="l" * text + "r" * (frame.shape[1] - text),
+    )
+
+
+def html_page(title, parts, footer):
+    """Data frames of text as one self-contained HTML page.
+
+    Parameters
+    ----------
+    parts : dict of str to pandas.DataFrame
+        Heading of each table.
+    """
+    body = [f"<h2>{html.escape(title)}</h2>"]
+    for heading, frame in parts.items():
+        text = _text_columns(frame)
+        body.append(f"<h3>{html.escape(heading)}</h3>\n<table>")
+        for tag, rows in (("th", [frame.columns]), ("td", frame.itertuples(index=False))):
+            for row in rows:
+                cells = "".join(
+                    f"<{tag}{' class=text' if k < text else ''}>{html.escape(str(cell))}</{tag}>"
+                    for k, cell in enumerate(row)
+                )
+                body.append(f"<tr>{cells}</tr>")
+        body.append("</table>")
+    body.append(f"<p class=footer>{html.escape(footer)}</p>")
+    return (
+        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        f"<meta name=viewport content='width=device-width'><title>{html.escape(title)}</title>"
+        f"<style>{STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+    )
+
+
+def _text_columns(frame):
+    """Number of leading columns that hold words; the rest hold numbers."""
+    return frame.attrs.get("text_columns", 1)
+
+
+def _latex_cell(cell):
+    out = "".join(_LATEX.get(char, char) for char in str(cell))
+    if "×10" in out:
+        mantissa, power = out.split("×10", 1)
+        digits = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+        run = len(power) - len(power.lstrip(digits))
+        plain = power[:run].translate(str.maketrans(digits, "-0123456789"))
+        out = rf"${mantissa}\times10^{{{plain}}}${power[run:]}"
+    return out.replace("×", r"$\times$") if r"\times" not in out else out
