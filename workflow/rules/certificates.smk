@@ -2,8 +2,6 @@
 
 
 rule lipschitz:
-    message:
-        "Compute the Lipschitz constants of {wildcards.experiment}"
     input:
         scores="results/experiments/{experiment}/scores.safetensors",
         spectrum="results/experiments/{experiment}/spectrum.json",
@@ -13,20 +11,20 @@ rule lipschitz:
         "results/logs/lipschitz/{experiment}.log",
     benchmark:
         "results/benchmarks/lipschitz/{experiment}.tsv"
-    params:
-        code=code("lipschitz.py"),
+    conda:
+        "../../envs/wtrak.yaml"
     resources:
         mem_mb=megabytes(1000),
         runtime=minutes(10),
-    conda:
-        "../../envs/wtrak.yaml"
+    params:
+        code=code("lipschitz.py"),
+    message:
+        "Compute the Lipschitz constants of {wildcards.experiment}"
     script:
         "../scripts/lipschitz.py"
 
 
 rule frontier:
-    message:
-        "Count the certified pairs of {wildcards.experiment} at every radius"
     input:
         scores="results/experiments/{experiment}/scores.safetensors",
         deletion="results/experiments/{experiment}/one_deletion.json",
@@ -37,25 +35,25 @@ rule frontier:
         "results/logs/frontier/{experiment}.log",
     benchmark:
         "results/benchmarks/frontier/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(30),
     params:
         code=code("frontier.py"),
         n_test_frontier=lambda w: setting(w, "n_test_frontier"),
         points=config["frontier"]["points"],
         share_range=config["frontier"]["share_range"],
         paper_share=paper_values("cifar10")["certified_natural"] / 100,
-    threads: 16
-    resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(30),
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Count the certified pairs of {wildcards.experiment} at every radius"
     script:
         "../scripts/frontier.py"
 
 
 rule fig4_frontier:
-    message:
-        "Draw figure 4: the certification frontier"
     input:
         frontiers=of_experiments("results/experiments/{experiment}/frontier.csv"),
         records=of_experiments("results/experiments/{experiment}/frontier.json"),
@@ -72,22 +70,22 @@ rule fig4_frontier:
         "results/logs/fig4_frontier.log",
     benchmark:
         "results/benchmarks/fig4_frontier.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
     params:
         code=code("fig4_frontier.py"),
         experiments=experiments(),
         notice=config["notice"],
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Draw figure 4: the certification frontier"
     script:
         "../scripts/fig4_frontier.py"
 
 
 rule table1:
-    message:
-        "Write table 1: Lipschitz constants and certified pairs beside the paper's"
     input:
         lipschitz=of_experiments("results/experiments/{experiment}/lipschitz.csv"),
         frontiers=of_experiments("results/experiments/{experiment}/frontier.json"),
@@ -108,15 +106,17 @@ rule table1:
         "results/logs/table1.log",
     benchmark:
         "results/benchmarks/table1.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
     params:
         code=code("table1.py"),
         experiments=experiments(),
         paper={name: paper_values(name) for name in experiments()},
         notice=config["notice"],
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Write table 1: Lipschitz constants and certified pairs beside the paper's"
     script:
         "../scripts/table1.py"

@@ -13,7 +13,7 @@ from snakemake.exceptions import WorkflowError
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 
 
-# --- configuration ---------------------------------------------------------------------------
+# --- configuration ---
 
 
 def validate_config(config):
@@ -70,7 +70,11 @@ def broken_references(config):
     for name, block in config["backbones"].items():
         must_exist(f"backbones.{name}.weights", block["weights"], "data.sources", ["untrained"])
     for name, block in config["experiments"].items():
-        for field, section in {"dataset": "datasets", "backbone": "backbones", "head": "heads"}.items():
+        for field, section in {
+            "dataset": "datasets",
+            "backbone": "backbones",
+            "head": "heads",
+        }.items():
             must_exist(f"experiments.{name}.{field}", block[field], section)
         if block["n_test_frontier"] > block["n_test_scored"]:
             problems.append(
@@ -89,7 +93,7 @@ def broken_references(config):
     return problems
 
 
-# --- what an edit re-runs ----------------------------------------------------------------------
+# --- what an edit re-runs ---
 
 
 @cache
@@ -111,7 +115,9 @@ def imported(path):
             for depth in range(1, len(parts) + 1):
                 base = SCRIPTS.joinpath(*parts[:depth])
                 found.update(
-                    file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()
+                    file
+                    for file in (base.with_suffix(".py"), base / "__init__.py")
+                    if file.is_file()
                 )
     return found
 
@@ -135,7 +141,7 @@ def code(script):
     )
 
 
-# --- lookups --------------------------------------------------------------------------------------
+# --- lookups ---
 
 
 def experiments():
@@ -172,6 +178,30 @@ def records():
         {f"results/datasets/{block['dataset']}.json" for block in blocks}
         | {f"results/backbones/{block['backbone']}.json" for block in blocks}
     )
+
+
+def benchmarks():
+    """Benchmark files of every job behind the results, for their wall times."""
+    blocks = [config["experiments"][name] for name in experiments()]
+    shared = set()
+    for block in blocks:
+        dataset, backbone, size = block["dataset"], block["backbone"], block["image_size"]
+        shared |= {
+            f"results/benchmarks/dataset/{dataset}.tsv",
+            f"results/benchmarks/backbone/{backbone}.tsv",
+            f"results/benchmarks/activations/{dataset}_{backbone}_{size}.tsv",
+        }
+    return sorted(shared) + expand(
+        "results/benchmarks/{stage}/{experiment}.tsv",
+        stage=["head", "residuals", "covariance", "scores", "lipschitz", "frontier"],
+        experiment=experiments(),
+    )
+
+
+def published_config():
+    """The configuration without the folders of this machine."""
+    data = {key: config["data"][key] for key in ("sources",)}
+    return {**config, "data": data}
 
 
 @cache

@@ -2,8 +2,6 @@
 
 
 rule dataset:
-    message:
-        "Fetch and check the dataset {wildcards.dataset}"
     output:
         arrays="results/datasets/{dataset}.safetensors",
         record="results/datasets/{dataset}.json",
@@ -11,12 +9,9 @@ rule dataset:
         "results/logs/dataset/{dataset}.log",
     benchmark:
         "results/benchmarks/dataset/{dataset}.tsv"
-    params:
-        code=code("dataset.py"),
-        sources=lambda w: config["data"]["sources"][
-            config["datasets"][w.dataset]["source"]
-        ],
-        content_sha256=lambda w: config["datasets"][w.dataset]["content_sha256"],
+    retries: 2
+    conda:
+        "../../envs/wtrak.yaml"
     # Where files lie is no property of the result, whose content is checked. As a resource
     # it is not tracked, so that a new mirror re-runs nothing.
     resources:
@@ -24,16 +19,17 @@ rule dataset:
         data_mirrors=":".join(config["data"]["mirrors"]),
         mem_mb=megabytes(2000),
         runtime=minutes(30),
-    retries: 2
-    conda:
-        "../../envs/wtrak.yaml"
+    params:
+        code=code("dataset.py"),
+        sources=lambda w: config["data"]["sources"][config["datasets"][w.dataset]["source"]],
+        content_sha256=lambda w: config["datasets"][w.dataset]["content_sha256"],
+    message:
+        "Fetch and check the dataset {wildcards.dataset}"
     script:
         "../scripts/dataset.py"
 
 
 rule backbone:
-    message:
-        "Fetch and check the backbone {wildcards.backbone}"
     output:
         weights="results/backbones/{backbone}.safetensors",
         record="results/backbones/{backbone}.json",
@@ -41,6 +37,14 @@ rule backbone:
         "results/logs/backbone/{backbone}.log",
     benchmark:
         "results/benchmarks/backbone/{backbone}.tsv"
+    retries: 2
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        data_directory=config["data"]["directory"],
+        data_mirrors=":".join(config["data"]["mirrors"]),
+        mem_mb=megabytes(2000),
+        runtime=minutes(15),
     params:
         code=code("backbone.py"),
         architecture=lambda w: config["backbones"][w.backbone]["architecture"],
@@ -49,21 +53,13 @@ rule backbone:
         sources=lambda w: config["data"]["sources"].get(
             config["backbones"][w.backbone]["weights"], []
         ),
-    resources:
-        data_directory=config["data"]["directory"],
-        data_mirrors=":".join(config["data"]["mirrors"]),
-        mem_mb=megabytes(2000),
-        runtime=minutes(15),
-    retries: 2
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Fetch and check the backbone {wildcards.backbone}"
     script:
         "../scripts/backbone.py"
 
 
 rule activations:
-    message:
-        "Compute the activations of {wildcards.dataset} by {wildcards.backbone} at {wildcards.size} px"
     input:
         dataset="results/datasets/{dataset}.safetensors",
         weights="results/backbones/{backbone}.safetensors",
@@ -73,6 +69,13 @@ rule activations:
         "results/logs/activations/{dataset}_{backbone}_{size}.log",
     benchmark:
         "results/benchmarks/activations/{dataset}_{backbone}_{size}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(4000),
+        runtime=minutes(120),
     params:
         code=code("activations.py"),
         architecture=lambda w: config["backbones"][w.backbone]["architecture"],
@@ -82,12 +85,7 @@ rule activations:
         device=config["compute"]["device"],
         # Not an output, so that what a killed pass had finished survives it.
         shards="results/activations/{dataset}/{backbone}/{size}.shards",
-    threads: 16
-    resources:
-        gpu=1,
-        mem_mb=megabytes(4000),
-        runtime=minutes(120),
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Compute the activations of {wildcards.dataset} by {wildcards.backbone} at {wildcards.size} px"
     script:
         "../scripts/activations.py"

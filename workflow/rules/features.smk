@@ -2,8 +2,6 @@
 
 
 rule head:
-    message:
-        "Fine-tune the last layer of {wildcards.experiment}"
     input:
         dataset=dataset_of,
         activations=activations_of,
@@ -15,26 +13,26 @@ rule head:
         "results/logs/head/{experiment}.log",
     benchmark:
         "results/benchmarks/head/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
     params:
         code=code("head.py"),
         n_train=lambda w: setting(w, "n_train"),
         subset_seed=lambda w: setting(w, "subset_seed"),
         recipe=lambda w: config["heads"][setting(w, "head")],
         device=config["compute"]["device"],
-    threads: 16
-    resources:
-        gpu=1,
-        mem_mb=megabytes(4000),
-        runtime=minutes(30),
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Fine-tune the last layer of {wildcards.experiment}"
     script:
         "../scripts/head.py"
 
 
 rule residuals:
-    message:
-        "Compute the residuals of {wildcards.experiment}"
     input:
         dataset=dataset_of,
         activations=activations_of,
@@ -45,14 +43,16 @@ rule residuals:
         "results/logs/residuals/{experiment}.log",
     benchmark:
         "results/benchmarks/residuals/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(10),
     params:
         code=code("residuals.py"),
         gradient=lambda w: setting(w, "gradient"),
         test_label=lambda w: setting(w, "test_label"),
-    resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(10),
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Compute the residuals of {wildcards.experiment}"
     script:
         "../scripts/residuals.py"

@@ -2,8 +2,6 @@
 
 
 rule covariance:
-    message:
-        "Factorise the feature covariance of {wildcards.experiment}"
     input:
         activations=activations_of,
         residuals="results/experiments/{experiment}/residuals.safetensors",
@@ -15,25 +13,25 @@ rule covariance:
         "results/logs/covariance/{experiment}.log",
     benchmark:
         "results/benchmarks/covariance/{experiment}.tsv"
-    params:
-        code=code("covariance.py"),
-        ridge=lambda w: setting(w, "ridge"),
-        block_size=config["compute"]["block_size"],
-        device=config["compute"]["device"],
+    conda:
+        "../../envs/wtrak.yaml"
     threads: 16
     resources:
         gpu=1,
         mem_mb=megabytes(4000),
         runtime=minutes(30),
-    conda:
-        "../../envs/wtrak.yaml"
+    params:
+        code=code("covariance.py"),
+        ridge=lambda w: setting(w, "ridge"),
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+    message:
+        "Factorise the feature covariance of {wildcards.experiment}"
     script:
         "../scripts/covariance.py"
 
 
 rule scores:
-    message:
-        "Compute self-influence and TRAK scores of {wildcards.experiment}"
     input:
         activations=activations_of,
         residuals="results/experiments/{experiment}/residuals.safetensors",
@@ -45,6 +43,13 @@ rule scores:
         "results/logs/scores/{experiment}.log",
     benchmark:
         "results/benchmarks/scores/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
     params:
         code=code("scores.py"),
         n_test_scored=lambda w: setting(w, "n_test_scored"),
@@ -52,20 +57,13 @@ rule scores:
         subset_seed=lambda w: setting(w, "subset_seed"),
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
-    threads: 16
-    resources:
-        gpu=1,
-        mem_mb=megabytes(4000),
-        runtime=minutes(30),
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Compute self-influence and TRAK scores of {wildcards.experiment}"
     script:
         "../scripts/scores.py"
 
 
 rule fig2_spectrum:
-    message:
-        "Draw figure 2: the spectrum and its amplification"
     input:
         spectra=of_experiments("results/experiments/{experiment}/spectrum.csv"),
         records=of_experiments("results/experiments/{experiment}/spectrum.json"),
@@ -82,22 +80,22 @@ rule fig2_spectrum:
         "results/logs/fig2_spectrum.log",
     benchmark:
         "results/benchmarks/fig2_spectrum.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
     params:
         code=code("fig2_spectrum.py"),
         experiments=experiments(),
         notice=config["notice"],
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Draw figure 2: the spectrum and its amplification"
     script:
         "../scripts/fig2_spectrum.py"
 
 
 rule fig_head:
-    message:
-        "Draw the training curves of the heads"
     input:
         curves=of_experiments("results/experiments/{experiment}/head_curve.csv"),
         records=of_experiments("results/experiments/{experiment}/head.json"),
@@ -114,14 +112,16 @@ rule fig_head:
         "results/logs/fig_head.log",
     benchmark:
         "results/benchmarks/fig_head.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
     params:
         code=code("fig_head.py"),
         experiments=experiments(),
         notice=config["notice"],
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
-    conda:
-        "../../envs/wtrak.yaml"
+    message:
+        "Draw the training curves of the heads"
     script:
         "../scripts/fig_head.py"

@@ -1,0 +1,50 @@
+# Provenance of a run, and the copy of its results that the repository shows.
+
+
+rule provenance:
+    input:
+        results=FIGURES + TABLES,
+        records=records(),
+        benchmarks=benchmarks(),
+    output:
+        report(
+            "results/provenance.json",
+            caption="../report/provenance.rst",
+            category="Provenance",
+            labels={"file": "Provenance"},
+        ),
+    log:
+        "results/logs/provenance.log",
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("provenance.py"),
+        config=published_config(),
+    message:
+        "Write down the configuration, versions, data, machine and times behind the results"
+    script:
+        "../scripts/provenance.py"
+
+
+rule publish:
+    input:
+        PUBLISHED,
+    output:
+        [path.replace("results/", "results/published/", 1) for path in PUBLISHED],
+    log:
+        "results/logs/publish.log",
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(500),
+        runtime=minutes(5),
+    params:
+        code=code("publish.py"),
+        notice=config["notice"],
+    message:
+        "Copy the figures, tables and provenance of this run to results/published"
+    script:
+        "../scripts/publish.py"

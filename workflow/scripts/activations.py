@@ -4,6 +4,7 @@ import shutil
 import time
 
 import torch
+
 from wtrak.backbone import build_backbone, forward_activations
 from wtrak.io import load_arrays, load_metadata, save_arrays, sha256_file
 from wtrak.runtime import describe_device, progress, run, say, select_device

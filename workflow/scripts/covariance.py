@@ -1,9 +1,10 @@
-"""Covariance of one experiment: Cholesky factor and spectrum, on the sum-zero space if there is one."""
+"""Covariance of one experiment: Cholesky factor and spectrum, on the sum-zero space if it can."""
 
 import time
 
 import numpy as np
 import pandas as pd
+
 from wtrak.covariance import (
     add_ridge,
     effective_dimension,

@@ -1,6 +1,7 @@
 """Figure 2: eigenvalues of Q, and what each amplifies under the two metrics."""
 
 import matplotlib.pyplot as plt
+
 from wtrak.io import read_csv, read_json
 from wtrak.plotting import (
     NEUTRAL,
@@ -46,16 +47,19 @@ def main(smk):
         "natural metric: 1 in every direction",
         (0.97, 1.0),
         xycoords=("axes fraction", "data"),
-        xytext=(0, -4),
+        xytext=(0, 4),
         textcoords="offset points",
         ha="right",
-        va="top",
+        va="bottom",
         fontsize=7.5,
     )
     right.annotate(
         "Euclidean metric: 1/λ$_k$",
-        (0.03, 0.95),
-        xycoords="axes fraction",
+        (0.97, 1 / max(ridges)),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, -6),
+        textcoords="offset points",
+        ha="right",
         va="top",
         fontsize=7.5,
     )

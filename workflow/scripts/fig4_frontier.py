@@ -1,6 +1,7 @@
 """Figure 4: share of certified pairs against ε as a bare number, and in deletions."""
 
 import matplotlib.pyplot as plt
+
 from wtrak.io import read_csv, read_json
 from wtrak.plotting import (
     EUCLIDEAN,
@@ -60,9 +61,9 @@ def main(smk):
             left.annotate(
                 f"{target:g} % at ε = {attained['epsilon']:.1e}",
                 (attained["epsilon"], target),
-                xytext=(-4, 4),
+                xytext=(5, 4),
                 textcoords="offset points",
-                ha="right",
+                ha="left",
                 fontsize=7.5,
                 color=NEUTRAL,
             )

@@ -1,6 +1,7 @@
 """Training curves of the last layer: loss and accuracy on training and test points."""
 
 import matplotlib.pyplot as plt
+
 from wtrak.io import read_csv, read_json
 from wtrak.plotting import (
     WIDTH,

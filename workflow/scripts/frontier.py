@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+
 from wtrak.certificates import certified_shares, epsilon_for_share, epsilon_grid
 from wtrak.io import load_arrays, read_json, write_csv, write_json
 from wtrak.lipschitz import Lipschitz, euclidean_gradient, natural
@@ -12,7 +13,8 @@ def main(smk):
     s = load_arrays(smk.input.scores)
     m = smk.params.n_test_frontier
     one_deletion = {
-        metric: unit["median"] for metric, unit in read_json(smk.input.deletion)["one_deletion"].items()
+        metric: unit["median"]
+        for metric, unit in read_json(smk.input.deletion)["one_deletion"].items()
     }
     trak = s["trak_scores"][:m]
     constants = {
@@ -27,9 +29,7 @@ def main(smk):
     frames, grids = [], {}
     with progress(2 * m, "frontier", "test points") as advance:
         for metric, constant in constants.items():
-            grids[metric] = epsilon_grid(
-                trak, constant, smk.params.share_range, smk.params.points
-            )
+            grids[metric] = epsilon_grid(trak, constant, smk.params.share_range, smk.params.points)
             shares = certified_shares(
                 trak, constant, grids[metric], threads=smk.threads, advance=advance
             )

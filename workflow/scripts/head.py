@@ -1,6 +1,7 @@
 """Fine-tune the last layer of one experiment on its training examples."""
 
 import numpy as np
+
 from wtrak.data import training_subset
 from wtrak.gradients import append_constant
 from wtrak.head import evaluate, train_head

@@ -1,6 +1,7 @@
 """Lipschitz constants of one experiment over all pairs of test and training points."""
 
 import pandas as pd
+
 from wtrak.io import load_arrays, read_json, write_csv
 from wtrak.lipschitz import euclidean_gradient, euclidean_spectral, natural
 from wtrak.runtime import run
@@ -21,9 +22,7 @@ def main(smk):
         ("euclidean", "gradient"): euclidean_gradient(
             s["inverse_norms_test"], s["inverse_norms_train"], s["norms_train"].max()
         ),
-        ("euclidean", "spectral"): euclidean_spectral(
-            s["norms_test"], s["norms_train"], smallest
-        ),
+        ("euclidean", "spectral"): euclidean_spectral(s["norms_test"], s["norms_train"], smallest),
     }
     rows = [
         {"metric": metric, "definition": definition, "aggregate": name, "lipschitz": value()}

@@ -1,6 +1,7 @@
 """Residuals e of one experiment's training and test points: one factor of φ = e ⊗ h."""
 
 import numpy as np
+
 from wtrak.gradients import append_constant, residuals
 from wtrak.head import logits
 from wtrak.io import load_arrays, save_arrays

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import torch
+
 from wtrak.errors import WtrakError
 from wtrak.gradients import assemble, reduce_to_sum_zero
 from wtrak.io import load_arrays, load_metadata, save_arrays, write_json

@@ -1,6 +1,7 @@
 """Table 1: Lipschitz constants and certified pairs of every experiment, beside the paper's."""
 
 import pandas as pd
+
 from wtrak.io import read_csv, read_json, write_csv, write_text
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
@@ -113,27 +114,30 @@ def display_lipschitz(long):
 
 def display_certified(records, papers):
     """Certified shares as a table to read."""
-    rows = []
+    rows, named, unstated = [], [], ("–", "–")
     for name, record in records.items():
         paper = papers[name]
         at = record["at_paper_share"]["natural"]
         target = f"{100 * record['paper_share']:g} %"
-        stated = {
-            metric: percent(paper[key] / 100) if (key := f"certified_{metric}") in paper else "–"
-            for metric in ("euclidean", "natural")
-        }
+        keys = ("certified_euclidean", "certified_natural")
+        stated = [percent(paper[key] / 100) if key in paper else "–" for key in keys]
         where = f"ε = {number(at['epsilon'])}" if at else f"{target} not attained"
         in_deletions = f"{number(at['deletions'])} deletions" if at else f"{target} not attained"
         one = record["share_at_one_deletion"]
+        attained = record["paper_share"] if at else None
+        same_epsilon = record["euclidean_share_at_same_epsilon"], attained
+        same_deletions = record["euclidean_share_at_same_deletions"], attained
         rows += [
-            (name, f"same ε in both units ({where})", record["euclidean_share_at_same_epsilon"])
-            + (record["paper_share"] if at else None, stated["euclidean"], stated["natural"]),
-            (name, f"same unit ({in_deletions})", record["euclidean_share_at_same_deletions"])
-            + (record["paper_share"] if at else None, "–", "–"),
-            (name, "same unit (1 deletion)", one["euclidean"], one["natural"], "–", "–"),
+            (f"same ε in both units ({where})", same_epsilon, stated),
+            (f"same unit ({in_deletions})", same_deletions, unstated),
+            ("same unit (1 deletion)", (one["euclidean"], one["natural"]), unstated),
         ]
+        named += [name] * 3
     frame = pd.DataFrame(
-        [(*row[:2], percent(row[2]), percent(row[3]), *row[4:]) for row in rows],
+        [
+            (name, where, *map(percent, shares), *paper)
+            for name, (where, shares, paper) in zip(named, rows, strict=True)
+        ],
         columns=[
             *("experiment", "pairs certified at"),
             *("Euclidean", "natural", "paper: Euclidean", "paper: natural"),

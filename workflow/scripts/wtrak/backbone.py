@@ -120,9 +120,7 @@ def preprocess(images, image_size):
     # Resizing planes is twice as fast as resizing interleaved channels.
     planes = images.permute(0, 3, 1, 2).contiguous().to(torch.float32).div_(255)
     if planes.shape[-2:] != (image_size, image_size):
-        planes = interpolate(
-            planes, size=(image_size, image_size), mode="bilinear", antialias=True
-        )
+        planes = interpolate(planes, size=(image_size, image_size), mode="bilinear", antialias=True)
     planes = planes.expand(-1, 3, -1, -1)
     mean = torch.tensor(IMAGENET_MEAN, device=planes.device).view(1, 3, 1, 1)
     std = torch.tensor(IMAGENET_STD, device=planes.device).view(1, 3, 1, 1)

@@ -1,5 +1,7 @@
 """The regularised feature covariance Q = (1/n) Σ φφᵀ + λI (Algorithm 2, line 1)."""
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 
@@ -39,7 +41,7 @@ def second_moment(gradients, *, block_size, device):
         weighted = torch.empty_like(h)
         for block, (a, b) in zip(blocks, pairs, strict=True):
             torch.mul(h, (e[:, a] * e[:, b])[:, None], out=weighted)
-            for first, last in zip(edges[:-1], edges[1:], strict=True):
+            for first, last in pairwise(edges):
                 block[first:, first:last].addmm_(weighted[:, first:].T, h[:, first:last])
     q = torch.empty(n_classes * p, n_classes * p, dtype=torch.float64, device=device)
     for block, (a, b) in zip(blocks, pairs, strict=True):

@@ -24,9 +24,10 @@ from wtrak.errors import WtrakError
 from wtrak.io import atomic_path, sha256_file
 from wtrak.runtime import progress, say
 
-CIFAR10_CLASSES = (
-    "airplane automobile bird cat deer dog frog horse ship truck"
-).split()  # fmt: skip
+CIFAR10_CLASSES = [
+    *("airplane", "automobile", "bird", "cat", "deer"),
+    *("dog", "frog", "horse", "ship", "truck"),
+]
 DIGITS_CLASSES = [str(digit) for digit in range(10)]
 
 _MAX_MEMBER_BYTES = 200 * 1024**2
@@ -37,7 +38,7 @@ class SourceError(WtrakError):
     """One source did not yield usable bytes; the next one may."""
 
 
-# --- reaching a file ---------------------------------------------------------------------------
+# --- reaching a file ---
 
 
 def describe_source(source):
@@ -207,7 +208,7 @@ def _download_packed(command, destination_option, pattern, target):
         os.replace(files[0], target)
 
 
-# --- reading archives, member by member ----------------------------------------------------------
+# --- reading archives, member by member ---
 
 
 def read_members(path, names):
@@ -258,7 +259,7 @@ def read_members(path, names):
     return found
 
 
-# --- decoding datasets -----------------------------------------------------------------------------
+# --- decoding datasets ---
 
 
 def _decode_cifar10_binary(path):
@@ -400,7 +401,7 @@ def training_subset(n_dataset, n_train, seed):
     return np.sort(rows)
 
 
-# --- weights -----------------------------------------------------------------------------------------
+# --- weights ---
 
 
 def read_state_dict(path):

@@ -71,9 +71,7 @@ def train_head(activations, labels, n_classes, recipe, device, evaluation=None):
     fit = _fit_lbfgs if recipe["optimizer"] == "lbfgs" else _fit_minibatch
     weight, record = fit(activations, labels, n_classes, recipe, device, follow)
     if not np.isfinite(weight).all():
-        raise WtrakError(
-            f"the head diverged under {recipe['optimizer']}; lower its learning_rate"
-        )
+        raise WtrakError(f"the head diverged under {recipe['optimizer']}; lower its learning_rate")
     return weight, pd.DataFrame(rows), record
 
 
@@ -153,9 +151,7 @@ def _fit_minibatch(activations, labels, n_classes, recipe, device, follow):
     if recipe["optimizer"] == "adam":
         optimizer = torch.optim.Adam(groups, lr=recipe["learning_rate"])
     else:
-        optimizer = torch.optim.SGD(
-            groups, lr=recipe["learning_rate"], momentum=recipe["momentum"]
-        )
+        optimizer = torch.optim.SGD(groups, lr=recipe["learning_rate"], momentum=recipe["momentum"])
     generator = torch.Generator().manual_seed(recipe["seed"])
 
     def joined():

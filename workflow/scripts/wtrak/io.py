@@ -30,11 +30,10 @@ def atomic_path(path):
         # mkstemp makes files private; results are for everybody whom the umask admits.
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
+        Path(temporary).chmod(0o666 & ~umask)
         os.replace(temporary, path)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)
 
 
 def save_arrays(path, arrays, metadata=None):

@@ -2,14 +2,13 @@
 
 import textwrap
 
-import matplotlib
-
-matplotlib.use("Agg")
-
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import seaborn as sns
 
 from wtrak.io import atomic_path
+
+mpl.use("Agg")  # no display on a cluster node
 
 # Okabe–Ito colours: told apart in every common form of colour blindness and in grey print.
 EUCLIDEAN = "#D55E00"
@@ -71,7 +70,7 @@ def save_figure(figure, svg, pdf, footer):
     figure.text(
         0.0,
         -0.01,
-        textwrap.fill(footer, 150),
+        textwrap.fill(footer, 165),
         fontsize=6.5,
         color=NEUTRAL,
         ha="left",

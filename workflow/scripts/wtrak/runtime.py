@@ -1,7 +1,7 @@
 """How a job runs: log, progress, device, threads, and the machine's own arithmetic rate."""
 
 import contextlib
-import datetime
+import datetime as dt
 import sys
 import time
 import traceback
@@ -20,26 +20,29 @@ def run(main, smk):
     """
     path = Path(str(smk.log[0]))
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", buffering=1) as log:
-        with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
-            try:
-                if getattr(smk, "threads", None):
-                    use_threads(int(smk.threads))
-                main(smk)
-                return
-            except WtrakError as error:
-                traceback.print_exc()
-                message = f"{smk.rule}: {error}"
-            except Exception as error:
-                traceback.print_exc()
-                message = f"{smk.rule}: {type(error).__name__}: {error} (traceback in {path})"
+    with (
+        path.open("w", buffering=1) as log,
+        contextlib.redirect_stdout(log),
+        contextlib.redirect_stderr(log),
+    ):
+        try:
+            if getattr(smk, "threads", None):
+                use_threads(int(smk.threads))
+            main(smk)
+            return
+        except WtrakError as error:
+            traceback.print_exc()
+            message = f"{smk.rule}: {error}"
+        except Exception as error:
+            traceback.print_exc()
+            message = f"{smk.rule}: {type(error).__name__}: {error} (traceback in {path})"
     print(f"\n{message}\n", file=_terminal, flush=True)
     sys.exit(1)
 
 
 def say(message):
     """One time-stamped line for the log."""
-    print(f"{datetime.datetime.now():%H:%M:%S} {message}", flush=True)
+    print(f"{dt.datetime.now():%H:%M:%S} {message}", flush=True)
 
 
 @contextlib.contextmanager
@@ -72,7 +75,8 @@ def progress(total, what, unit="rows", every=30.0):
                 rate = done / max(now - start, 1e-9)
                 left = (total - done) / max(rate, 1e-9)
                 say(
-                    f"{what}: {done:,} of {total:,} {unit}, {rate:,.0f} {unit}/s, {left:,.0f} s left"
+                    f"{what}: {done:,} of {total:,} {unit}, "
+                    f"{rate:,.0f} {unit}/s, {left:,.0f} s left"
                 )
 
         yield advance

@@ -36,16 +36,16 @@ def percent(share):
     """A share as a percentage with one decimal; tiny ones are not rounded to zero."""
     if share is None:
         return "–"
-    if 0 < share < 0.0005:
+    if share == 0:
+        return "0 %"
+    if share < 0.0005:
         return f"{number(100 * share, 2)} %"
     return f"{100 * share:.1f} %"
 
 
 def markdown(frame):
     """A data frame of text as a Markdown table, numbers to the right."""
-    align = ["left"] * _text_columns(frame) + ["right"] * (
-        frame.shape[1] - _text_columns(frame)
-    )
+    align = ["left"] * _text_columns(frame) + ["right"] * (frame.shape[1] - _text_columns(frame))
     return frame.to_markdown(index=False, colalign=align, disable_numparse=True) + "\n"
 
 

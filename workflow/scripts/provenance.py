@@ -1,0 +1,69 @@
+"""What stands behind the results: configuration, versions, data, weights, machine, times."""
+
+import csv
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+from wtrak.io import read_json, sha256_file, write_json
+from wtrak.runtime import describe_device, run, select_device
+
+PACKAGES = [
+    *("snakemake", "torch", "torchvision", "numpy", "scipy", "pandas"),
+    *("seaborn", "matplotlib", "scikit-learn", "safetensors"),
+]
+
+
+def git_commit(folder):
+    """The commit that ran, with a mark if files differed from it; None outside a repository."""
+    if shutil.which("git") is None:
+        return None
+
+    def git(*words):
+        return subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True)
+
+    commit = git("rev-parse", "HEAD")
+    if commit.returncode:
+        return None
+    changed = git("status", "--porcelain", "--untracked-files=no").stdout.strip()
+    return commit.stdout.strip() + (" with uncommitted changes" if changed else "")
+
+
+def wall_times(paths):
+    """Seconds and peak memory of each job, from its benchmark file, by rule and wildcards."""
+    times = {}
+    for path in sorted(map(Path, paths)):
+        with path.open(newline="") as file:
+            row = next(csv.DictReader(file, delimiter="\t"))
+        name = "/".join(path.with_suffix("").parts[2:])
+        times[name] = {"seconds": round(float(row["s"]), 1)}
+        if row["max_rss"] not in ("NA", "-"):
+            times[name]["peak_memory_mb"] = round(float(row["max_rss"]))
+    return times
+
+
+def main(smk):
+    jobs = wall_times(smk.input.benchmarks)
+    record = {
+        "commit": git_commit(smk.scriptdir),
+        "config": smk.params.config,
+        "inputs": [read_json(path) for path in smk.input.records],
+        "versions": {"python": platform.python_version()}
+        | {name: importlib.metadata.version(name) for name in PACKAGES},
+        "machine": {
+            "system": f"{platform.system()} {platform.machine()}",
+            "cores": os.cpu_count(),
+            "device": describe_device(select_device(smk.params.config["compute"]["device"])),
+        },
+        "jobs": jobs,
+        "seconds_of_all_jobs": round(sum(job["seconds"] for job in jobs.values()), 1),
+        "sha256": {str(path): sha256_file(path) for path in smk.input.results},
+    }
+    write_json(smk.output[0], record)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)
