@@ -13,6 +13,7 @@ from wtrak.plotting import (
     set_style,
 )
 from wtrak.runtime import run
+from wtrak.tables import number
 
 
 def main(smk):
@@ -26,14 +27,14 @@ def main(smk):
         full = spectrum[spectrum["space"] == "full"]
         style = experiment_style(position)
         kappa = record["spaces"]["full"]["condition_number"]
-        label = f"{experiment_label(name, record['n_train'])}\nκ = {kappa:.2e}"
+        label = f"{experiment_label(name, record['n_train'])}\nκ = {number(kappa)}"
         left.plot(full["rank"], full["eigenvalue"], label=label, **style)
         right.plot(full["rank"], 1 / full["eigenvalue"], **style)
         ridges.add(record["ridge"])
     for ridge in sorted(ridges):
         left.axhline(ridge, color=NEUTRAL, linewidth=0.9, linestyle=":")
         left.annotate(
-            f"ridge λ = {ridge:g}",
+            f"ridge λ = {number(ridge)}",
             (0.03, ridge),
             xycoords=("axes fraction", "data"),
             xytext=(0, -3),
@@ -55,12 +56,9 @@ def main(smk):
     )
     right.annotate(
         "Euclidean metric: 1/λ$_k$",
-        (0.97, 1 / max(ridges)),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, -6),
-        textcoords="offset points",
+        (0.97, 0.62),
+        xycoords="axes fraction",
         ha="right",
-        va="top",
         fontsize=7.5,
     )
     for axis in (left, right):
@@ -71,7 +69,7 @@ def main(smk):
     left.set_ylim(bottom=0.25 * min(ridges))
     left.set_title("Spectrum of the feature covariance")
     left.legend(loc="upper right")
-    right.set_ylabel("amplification of a perturbation along e$_k$")
+    right.set_ylabel("amplification along e$_k$")
     right.set_title("What Q⁻¹ does to a unit step")
     records = [read_json(path) for path in smk.input.provenance]
     save_figure(figure, *smk.output, provenance_line(records, smk.params.notice))

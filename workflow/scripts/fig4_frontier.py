@@ -14,6 +14,7 @@ from wtrak.plotting import (
     set_style,
 )
 from wtrak.runtime import run
+from wtrak.tables import number
 
 METRICS = {"euclidean": (EUCLIDEAN, "--", "s"), "natural": (NATURAL, "-", "o")}
 
@@ -56,14 +57,27 @@ def main(smk):
             axis.set_xscale("log")
             axis.set_ylim(-2, 102)
             axis.axhline(target, color=NEUTRAL, linewidth=0.8, linestyle=":")
+            axis.annotate(
+                f"paper: {target:g} %",
+                (0.02, target),
+                xycoords=("axes fraction", "data"),
+                xytext=(0, -2),
+                textcoords="offset points",
+                va="top",
+                fontsize=7.5,
+                color=NEUTRAL,
+            )
         if attained:
             left.axvline(attained["epsilon"], color=NEUTRAL, linewidth=0.8, linestyle=":")
             left.annotate(
-                f"{target:g} % at ε = {attained['epsilon']:.1e}",
-                (attained["epsilon"], target),
-                xytext=(5, 4),
+                f"ε = {number(attained['epsilon'], 2)}",
+                (attained["epsilon"], 0.04),
+                xycoords=("data", "axes fraction"),
+                xytext=(-3, 0),
                 textcoords="offset points",
-                ha="left",
+                rotation=90,
+                ha="right",
+                va="bottom",
                 fontsize=7.5,
                 color=NEUTRAL,
             )
@@ -81,8 +95,8 @@ def main(smk):
         )
         label = experiment_label(name, record["n_train"])
         left.set_ylabel(f"{label}\ncertified pairs (%)")
-    for axis in axes[-1]:
-        axis.legend(loc="lower left")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2)
     axes[0, 0].set_title("Same number ε, two different units (as in the paper)")
     axes[0, 1].set_title("Same unit: ε in deletions")
     axes[-1, 0].set_xlabel("radius ε, in each metric's own unit")

@@ -159,7 +159,7 @@ def display_setting(names, spectra, heads, papers):
                 "train / test accuracy": " / ".join(
                     percent(head[split]["accuracy"]) for split in ("train", "test")
                 ),
-                "ridge λ": f"{spectrum['ridge']:g}",
+                "ridge λ": number(spectrum["ridge"]),
                 "κ": number(spaces["full"]["condition_number"]),
                 "κ, sum-zero space": number(
                     spaces.get("sum_zero", spaces["full"])["condition_number"]

@@ -109,7 +109,8 @@ def median_of_products(a, b):
     total = len(a) * len(b)
 
     def count_up_to(x):
-        return zeros + int(np.searchsorted(b, x / positive, side="right").sum())
+        with np.errstate(over="ignore"):  # infinity is the right bound then
+            return zeros + int(np.searchsorted(b, x / positive, side="right").sum())
 
     def kth(k):
         # Non-negative floats are ordered as their bit patterns are.

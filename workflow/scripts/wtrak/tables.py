@@ -24,11 +24,12 @@ def number(value, digits=3):
     if value == 0:
         return "0"
     exponent = math.floor(math.log10(abs(value)))
-    if -3 <= exponent < 5:
+    if -2 <= exponent < 5:
         decimals = max(digits - 1 - exponent, 0)
         text = f"{value:,.{decimals}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     mantissa, power = f"{value:.{digits - 1}e}".split("e")
+    mantissa = f"{float(mantissa):g}" if float(mantissa).is_integer() else mantissa
     return f"{mantissa}×10{str(int(power)).translate(_SUPERSCRIPTS)}"
 
 

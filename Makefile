@@ -1,0 +1,75 @@
+# Each target sets itself up in .venv. CORES=4, ARGS="--config …" and MIRROR=/folder are passed on.
+
+PYTHON ?= python3
+CORES ?= all
+ARGS ?=
+MIRROR ?=
+
+BIN := .venv/bin
+READY := .venv/.requirements-installed
+SNAKEMAKE := $(BIN)/snakemake
+QUICK := $(SNAKEMAKE) --profile profiles/quick --workflow-profile none
+FULL := $(SNAKEMAKE) --cores $(CORES) $(ARGS) $(if $(MIRROR),--config data='{"mirrors": ["$(MIRROR)"]}')
+# Snakemake and pip print much that a newcomer need not read; the folder of logs has it all.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: quick reproduce report publish test test-fast lint format benchmark lock help
+
+help:
+	@echo "make quick      the whole workflow on embedded data, with report: a few minutes, no download"
+	@echo "make reproduce  the paper's setting on real CIFAR-10 (snakemake --cores all)"
+	@echo "make report     HTML report of the full run"
+	@echo "make publish    copy the full run's figures, tables and provenance to results/published"
+	@echo "make test       every test; make test-fast leaves out those that run the workflow"
+	@echo "make lint       snakemake --lint, snakefmt, ruff"
+	@echo "make benchmark  time the heavy stages at the paper's size against this machine's own rate"
+
+$(READY): envs/requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; say which with: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Setting up .venv (PyTorch is several GB; a few minutes the first time) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.txt
+	@touch $@
+
+quick: $(READY)
+	$(QUICK) --quiet rules
+	@$(QUICK) --quiet all --report results/report.html
+	@echo
+	@echo "Figures: runs/quick/results/figures   Tables: runs/quick/results/tables"
+	@echo "Report:  runs/quick/results/report.html (open it in a browser)"
+
+reproduce: $(READY)
+	$(FULL)
+
+report: $(READY)
+	$(SNAKEMAKE) --report results/report.html
+	@echo "Report: results/report.html (open it in a browser)"
+
+publish: $(READY)
+	$(FULL) publish
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+test-fast: $(READY)
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(SNAKEMAKE) --lint
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
+
+benchmark: $(READY)
+	$(BIN)/python tests/benchmark.py
+
+# Pins and hashes for every platform, without download addresses.
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  --quiet envs/requirements.in --output-file envs/requirements.txt

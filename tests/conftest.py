@@ -1,0 +1,62 @@
+"""Fixtures: a copy of the repository, and one finished quick run that tests share."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+QUICK = ("--profile", "profiles/quick", "--workflow-profile", "none")
+
+
+def snakemake(repository, *arguments, check=True, timeout=900):
+    """Run Snakemake in a copy of the repository; returns the completed process, output joined."""
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=repository,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+    )
+    if check and done.returncode:
+        pytest.fail(f"snakemake {' '.join(arguments)} failed:\n{done.stdout[-4000:]}")
+    return done
+
+
+def copy_repository(target):
+    """Copy what git tracks or would track, so that a test may edit it."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    for name in filter(None, listed.split("\0")):
+        source = REPOSITORY / name
+        if source.is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target / name)
+    return target
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A copy of the repository in which the quick run has finished. Do not change it."""
+    repository = copy_repository(tmp_path_factory.mktemp("finished") / "repository")
+    snakemake(repository, *QUICK)
+    return repository
+
+
+@pytest.fixture
+def editable(finished, tmp_path):
+    """A cheap copy of the finished run: code is copied, results are hard links."""
+    target = tmp_path / "copy"
+    shutil.copytree(
+        finished, target, ignore=lambda folder, names: ["runs"] if folder == str(finished) else []
+    )
+    subprocess.run(["cp", "-al", str(finished / "runs"), str(target / "runs")], check=True)
+    return target

@@ -1,0 +1,146 @@
+"""The newcomer's run, end to end, and the results it leaves."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import QUICK, snakemake
+from wtrak.io import load_arrays, read_json
+
+pytestmark = pytest.mark.slow
+
+EXPERIMENTS = ["digits", "digits_half"]
+
+
+@pytest.fixture(scope="module")
+def results(finished):
+    return finished / "runs" / "quick" / "results"
+
+
+def test_every_target_is_there(results):
+    """A figure or table of the README would not be made."""
+    for name in ("fig2_spectrum", "fig4_frontier", "head_training"):
+        assert (results / "figures" / f"{name}.svg").read_text().startswith("<?xml")
+        assert (results / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    for suffix in ("csv", "md", "tex", "html"):
+        assert (results / "tables" / f"table1.{suffix}").stat().st_size > 200
+
+
+def test_second_run_has_nothing_to_do(finished):
+    """Unstable parameters would re-run a finished workflow."""
+    done = snakemake(finished, *QUICK, "--dry-run")
+    assert "Nothing to be done" in done.stdout
+
+
+def test_no_temporary_files_are_left(results):
+    """A killed or careless writer would leave parts that look like results."""
+    assert not list(results.rglob("*.part"))
+    assert not list(results.rglob("*.shards"))
+
+
+def test_logs_and_benchmarks_of_every_job(results):
+    """A failed job could not be looked into, and wall times would be missing."""
+    jobs = read_json(results / "provenance.json")["jobs"]
+    for rule in ("head", "residuals", "covariance", "scores", "lipschitz", "frontier"):
+        for experiment in EXPERIMENTS:
+            assert (results / "logs" / rule / f"{experiment}.log").exists()
+            assert jobs[f"{rule}/{experiment}"]["seconds"] > 0
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_identities_hold_in_the_results(results, experiment):
+    """SI above n, or a mean SI other than the effective dimension, means a wrong Q."""
+    folder = results / "experiments" / experiment
+    spectrum = read_json(folder / "spectrum.json")
+    scores = load_arrays(folder / "scores.safetensors")
+    si = scores["self_influence_train"]
+    assert len(si) == spectrum["n_train"]
+    assert 0 <= si.min() and si.max() <= len(si)
+    assert si.mean() == pytest.approx(spectrum["effective_dimension"], rel=1e-8)
+    assert spectrum["parameters"] == 5130
+    assert spectrum["spaces"]["sum_zero"]["dimension"] == 4617
+    assert spectrum["spaces"]["full"]["smallest_eigenvalue"] == spectrum["ridge"]
+    for name, values in scores.items():
+        assert np.isfinite(values).all(), name
+
+
+def test_subset_rows_carry_their_dataset_index(results):
+    """Scores of the smaller experiment would belong to other images."""
+    half = load_arrays(results / "experiments" / "digits_half" / "scores.safetensors")
+    whole = load_arrays(results / "experiments" / "digits" / "scores.safetensors")
+    dataset = load_arrays(results / "datasets" / "digits.safetensors")
+    residuals = load_arrays(results / "experiments" / "digits_half" / "residuals.safetensors")
+    index = half["train_index"]
+    assert len(index) == 700 and len(np.unique(index)) == 700
+    np.testing.assert_array_equal(index, residuals["train_index"])
+    np.testing.assert_array_equal(residuals["train_labels"], dataset["train_labels"][index])
+    np.testing.assert_array_equal(whole["train_index"], np.arange(1437))
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_frontier_is_a_frontier(results, experiment):
+    """Shares outside 0 to 1, or rising with ε, are miscounted."""
+    frontier = pd.read_csv(results / "experiments" / experiment / "frontier.csv")
+    for _, part in frontier.groupby("metric"):
+        assert len(part) == 25
+        assert part["share"].between(0, 1).all()
+        assert part["share"].is_monotonic_decreasing
+        assert (part["share_p10"] <= part["share_p90"]).all()
+    record = read_json(results / "experiments" / experiment / "frontier.json")
+    at = record["at_paper_share"]["natural"]
+    natural = frontier[frontier["metric"] == "natural"]
+    shares = np.interp(np.log(at["epsilon"]), np.log(natural["epsilon"]), natural["share"])
+    assert shares == pytest.approx(record["paper_share"], abs=0.02)
+
+
+def test_table_1_holds_the_computed_numbers(results):
+    """A number in the table would have been typed, or taken from another experiment."""
+    table = pd.read_csv(results / "tables" / "table1.csv")
+    for experiment in EXPERIMENTS:
+        constants = pd.read_csv(results / "experiments" / experiment / "lipschitz.csv")
+        mine = table[table["experiment"] == experiment]
+        for aggregate in ("max", "median", "mean"):
+            value = {
+                row["quantity"]: row["value"]
+                for _, row in mine[mine["aggregate"] == aggregate].iterrows()
+                if row["definition"] in ("gradient", "capped")
+            }
+            expected = constants[constants["aggregate"] == aggregate].set_index("definition")
+            assert value["lipschitz_natural"] == expected["lipschitz"]["capped"]
+            assert value["lipschitz_euclidean"] == expected["lipschitz"]["gradient"]
+            ratio = value["lipschitz_euclidean"] / value["lipschitz_natural"]
+            assert value["reduction"] == pytest.approx(ratio, rel=1e-12)
+        assert mine["paper_value"].isna().all()
+
+
+def test_every_page_says_that_quick_numbers_are_not_the_papers(results):
+    """Somebody would quote a number of the quick run as a reproduction."""
+    for suffix in ("md", "tex", "html"):
+        assert "QUICK RUN" in (results / "tables" / f"table1.{suffix}").read_text()
+    assert "QUICK RUN" in json.dumps(read_json(results / "provenance.json"))
+
+
+def test_publishing_a_quick_run_is_refused(editable):
+    """Numbers on embedded data would be shown as the paper's."""
+    done = snakemake(editable, *QUICK, "publish", check=False)
+    assert done.returncode != 0
+    assert "only a run without a notice is published" in done.stdout
+    assert not (editable / "runs" / "quick" / "results" / "published" / "figures").exists()
+
+
+def test_report_is_built_with_every_figure_and_table(editable):
+    """The front door would be missing or incomplete."""
+    snakemake(editable, *QUICK, "--report", "results/report.html")
+    report = (editable / "runs" / "quick" / "results" / "report.html").read_text()
+    for title in ("Fig. 2", "Fig. 4", "Table 1", "QUICK RUN", "training curves"):
+        assert title in report, title
+    assert len(report) < 20e6
+
+
+def test_provenance_names_no_folder_of_this_machine(results, finished):
+    """Published files would carry somebody's paths."""
+    text = (results / "provenance.json").read_text()
+    assert str(finished) not in text
+    assert not re.search(r'"(/home|/root|/tmp|/Users)', text)

@@ -1,0 +1,115 @@
+"""What an edit re-runs: exactly the rules that it reaches. Dry runs on a finished quick run."""
+
+import os
+import re
+import shutil
+
+import pytest
+from conftest import QUICK, snakemake
+
+pytestmark = pytest.mark.slow
+
+PLOTS = {"fig2_spectrum", "fig4_frontier", "fig_head"}
+NUMBERS = {"head", "residuals", "covariance", "scores", "lipschitz", "frontier"}
+SOURCES = {"dataset", "backbone", "activations"}
+LAST = {"table1", "provenance"}
+
+
+def planned(repository, *arguments):
+    """Names of the rules that a dry run would run, and its output."""
+    done = snakemake(repository, *QUICK, "--dry-run", *arguments)
+    table = done.stdout.split("Job stats:")[-1] if "Job stats:" in done.stdout else ""
+    return set(re.findall(r"^(\w+) +\d+$", table, flags=re.M)) - {"total", "all"}, done.stdout
+
+
+def append(path, text):
+    path.write_text(path.read_text() + text)
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        ("certificates.py", {"frontier", "fig4_frontier", *LAST}),
+        ("lipschitz.py", {"lipschitz", "frontier", "fig4_frontier", *LAST}),
+        ("plotting.py", PLOTS | LAST),
+        ("tables.py", LAST),
+        ("covariance.py", (NUMBERS | PLOTS | LAST) - {"head", "residuals", "fig_head"}),
+        ("backbone.py", {"backbone", "activations"} | NUMBERS | PLOTS | LAST),
+        ("gradients.py", NUMBERS | PLOTS | LAST),
+        ("errors.py", SOURCES | NUMBERS | PLOTS | LAST),
+    ],
+)
+def test_library_edit_reruns_exactly_its_dependants(editable, module, expected):
+    """Stale numbers would stay, or hours would be spent on what the edit does not touch."""
+    append(editable / "workflow" / "scripts" / "wtrak" / module, "\n# edited\n")
+    rules, output = planned(editable)
+    assert rules == expected
+    assert "Params have changed since last execution" in output
+    assert f"wtrak/{module}:" in output
+
+
+def test_script_edit_reruns_its_rule_and_what_follows(editable):
+    """An edited script would not be run."""
+    append(editable / "workflow" / "scripts" / "fig2_spectrum.py", "\n# edited\n")
+    assert planned(editable)[0] == {"fig2_spectrum", "provenance"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("ridge: 1.0e-4", "ridge: 1.0e-3", (NUMBERS | PLOTS | LAST) - {"head", "residuals", "fig_head"}),
+        ("n_test_frontier: 100", "n_test_frontier: 99", {"frontier", "fig4_frontier", *LAST}),
+        ("gradient: loss", "gradient: margin", (NUMBERS | PLOTS | LAST) - {"head", "fig_head"}),
+    ],
+)  # fmt: skip
+def test_config_edit_reruns_the_rules_that_read_the_key(editable, key, value, expected):
+    """A changed setting would leave results of the old one."""
+    path = editable / "profiles" / "quick" / "config.yaml"
+    assert key in path.read_text()
+    path.write_text(path.read_text().replace(key, value))
+    assert planned(editable)[0] == expected
+
+
+def test_mirrors_rerun_nothing(editable):
+    """Saying where files lie would re-run hours of work on the same content."""
+    assert planned(editable, "--config", "data={'mirrors': ['elsewhere']}")[0] == set()
+
+
+@pytest.mark.parametrize("what", ["code", "library", "config"])
+def test_touch_reruns_nothing(editable, what):
+    """A checkout or a branch switch would re-run everything."""
+    folder = {"code": "workflow/scripts", "library": "workflow/scripts/wtrak", "config": "."}[what]
+    for path in (editable / folder).glob("*.*"):
+        if path.is_file():
+            os.utime(path)
+    assert planned(editable)[0] == set()
+
+
+def test_moved_folder_reruns_nothing(editable, tmp_path):
+    """A renamed or cloned project would lose its finished results."""
+    moved = tmp_path / "some other place"
+    shutil.move(editable, moved)
+    assert planned(moved)[0] == set()
+
+
+def test_caption_edit_reruns_nothing(editable):
+    """Rewording a caption would recompute numbers."""
+    append(editable / "workflow" / "report" / "fig2_spectrum.rst", "\nReworded.\n")
+    assert planned(editable)[0] == set()
+
+
+def test_every_target_has_a_plan():
+    """A target of the README would not be known to the workflow."""
+    from conftest import REPOSITORY
+
+    for target in ("all", "figures", "tables", "results/figures/fig2_spectrum.svg"):
+        done = snakemake(REPOSITORY, "--dry-run", "--forceall", target, "--cores", "1")
+        assert "This was a dry-run" in done.stdout
+
+
+def test_strict_dag_has_no_cycle_or_ambiguity():
+    """Two rules would claim one file."""
+    from conftest import REPOSITORY
+
+    checks = ("cyclic-graph", "functions", "periodic-wildcards")
+    snakemake(REPOSITORY, "--dry-run", "--cores", "1", "--strict-dag-evaluation", *checks)
