@@ -1,6 +1,7 @@
 """Small random problems that several tests share."""
 
 import numpy as np
+
 from wtrak.gradients import Gradients, residuals
 
 

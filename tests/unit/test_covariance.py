@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+
 from problems import gradients
 from reference import covariance, explicit
 from wtrak.covariance import (

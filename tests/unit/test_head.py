@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+
 from wtrak.errors import WtrakError
 from wtrak.gradients import append_constant
 from wtrak.head import evaluate, logits, train_head

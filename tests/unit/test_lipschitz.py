@@ -6,6 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+
 from problems import gradients
 from reference import covariance, explicit
 from wtrak.lipschitz import (

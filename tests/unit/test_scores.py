@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import linprog
+
 from problems import gradients
 from reference import covariance, explicit
-from scipy.optimize import linprog
 from wtrak.covariance import add_ridge, effective_dimension, eigenvalues, factorise, second_moment
 from wtrak.gradients import reduce_to_sum_zero
 from wtrak.scores import score, whitened

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+
 from conftest import QUICK, snakemake
 from wtrak.io import load_arrays, read_json
 
@@ -57,7 +58,7 @@ def test_identities_hold_in_the_results(results, experiment):
     scores = load_arrays(folder / "scores.safetensors")
     si = scores["self_influence_train"]
     assert len(si) == spectrum["n_train"]
-    assert 0 <= si.min() and si.max() <= len(si)
+    assert si.min() >= 0 and si.max() <= len(si)
     assert si.mean() == pytest.approx(spectrum["effective_dimension"], rel=1e-8)
     assert spectrum["parameters"] == 5130
     assert spectrum["spaces"]["sum_zero"]["dimension"] == 4617

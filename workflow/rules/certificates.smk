@@ -114,7 +114,7 @@ rule table1:
     params:
         code=code("table1.py"),
         experiments=experiments(),
-        paper={name: paper_values(name) for name in experiments()},
+        paper=stable({name: paper_values(name) for name in experiments()}),
         notice=config["notice"],
     message:
         "Write table 1: Lipschitz constants and certified pairs beside the paper's"

@@ -198,10 +198,38 @@ def benchmarks():
     )
 
 
+def stable(value):
+    """The same value with keys in alphabetical order at every level, for `params`.
+
+    Snakemake compares parameters as text, and the order of merged configuration files varies.
+    """
+    if isinstance(value, dict):
+        return {key: stable(value[key]) for key in sorted(value)}
+    return [stable(item) for item in value] if isinstance(value, list) else value
+
+
 def published_config():
-    """The configuration without the folders of this machine."""
-    data = {key: config["data"][key] for key in ("sources",)}
-    return {**config, "data": data}
+    """The configuration of the experiments that run, without the folders of this machine."""
+    used = {name: config["experiments"][name] for name in experiments()}
+    blocks = used.values()
+
+    def chosen(section, names):
+        return {name: config[section][name] for name in names}
+
+    datasets = chosen("datasets", {block["dataset"] for block in blocks})
+    backbones = chosen("backbones", {block["backbone"] for block in blocks})
+    sources = {block["source"] for block in datasets.values()}
+    sources |= {block["weights"] for block in backbones.values()} - {"untrained"}
+    return stable(
+        {key: config[key] for key in ("notice", "compute", "activations", "frontier")}
+        | {
+            "experiments": used,
+            "datasets": datasets,
+            "backbones": backbones,
+            "heads": chosen("heads", {block["head"] for block in blocks}),
+            "sources": {name: config["data"]["sources"][name] for name in sources},
+        }
+    )
 
 
 @cache

@@ -21,7 +21,7 @@ rule dataset:
         runtime=minutes(30),
     params:
         code=code("dataset.py"),
-        sources=lambda w: config["data"]["sources"][config["datasets"][w.dataset]["source"]],
+        sources=lambda w: stable(config["data"]["sources"][config["datasets"][w.dataset]["source"]]),
         content_sha256=lambda w: config["datasets"][w.dataset]["content_sha256"],
     message:
         "Fetch and check the dataset {wildcards.dataset}"
@@ -50,8 +50,8 @@ rule backbone:
         architecture=lambda w: config["backbones"][w.backbone]["architecture"],
         weights=lambda w: config["backbones"][w.backbone]["weights"],
         seed=lambda w: config["backbones"][w.backbone]["seed"],
-        sources=lambda w: config["data"]["sources"].get(
-            config["backbones"][w.backbone]["weights"], []
+        sources=lambda w: stable(
+            config["data"]["sources"].get(config["backbones"][w.backbone]["weights"], [])
         ),
     message:
         "Fetch and check the backbone {wildcards.backbone}"

@@ -24,7 +24,7 @@ rule head:
         code=code("head.py"),
         n_train=lambda w: setting(w, "n_train"),
         subset_seed=lambda w: setting(w, "subset_seed"),
-        recipe=lambda w: config["heads"][setting(w, "head")],
+        recipe=lambda w: stable(config["heads"][setting(w, "head")]),
         device=config["compute"]["device"],
     message:
         "Fine-tune the last layer of {wildcards.experiment}"

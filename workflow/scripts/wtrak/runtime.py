@@ -104,9 +104,10 @@ def select_device(name):
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     device = torch.device(name)
-    if device.type == "cuda" and not torch.cuda.is_available():
+    cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device.type == "cuda" and (device.index or 0) >= cards:
         raise WtrakError(
-            f"config: device is {name!r}, but torch finds no usable CUDA card here; "
+            f"config: device is {name!r}, but torch finds {cards or 'no'} usable CUDA cards here; "
             "use 'auto' or 'cpu'"
         )
     return device

@@ -49,7 +49,7 @@ def compute_in_shards(compute, n_rows, shard_rows, folder, name, advance):
     advance : callable
         Told the number of rows after each shard, for progress.
     """
-    parts = []
+    parts, resumed = [], 0
     for start in range(0, n_rows, shard_rows):
         stop = min(start + shard_rows, n_rows)
         path = folder / f"{name}-{start:07d}.safetensors"
@@ -57,8 +57,12 @@ def compute_in_shards(compute, n_rows, shard_rows, folder, name, advance):
         if part is None:
             part = compute(start, stop)
             save_arrays(path, {"rows": part}, {"start": start, "stop": stop})
+        else:
+            resumed += stop - start
         parts.append(part)
         advance(stop - start)
+    if resumed:
+        say(f"{name}: {resumed:,} of {n_rows:,} rows were done before")
     return np.concatenate(parts)
 
 
@@ -66,7 +70,7 @@ def _read(path, start, stop):
     if not path.exists():
         return None
     with contextlib.suppress(WtrakError):
-        rows = load_arrays(path)["rows"]
+        rows = load_arrays(path, ["rows"])["rows"]
         if load_metadata(path) == {"start": start, "stop": stop} and len(rows) == stop - start:
             return rows
     say(f"{path} is damaged and is computed again")

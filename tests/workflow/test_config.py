@@ -1,0 +1,507 @@
+"""Mistakes in the configuration are named; every key is checked, used and commented."""
+
+import ast
+import copy
+import re
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from conftest import QUICK, REPOSITORY, snakemake
+
+CONFIG_TEXT = (REPOSITORY / "config.yaml").read_text(encoding="utf-8")
+CONFIG = yaml.safe_load(CONFIG_TEXT)
+QUICK_CONFIG = yaml.safe_load((REPOSITORY / "profiles/quick/config.yaml").read_text("utf-8"))
+SCHEMA = yaml.safe_load((REPOSITORY / "workflow/schemas/config.schema.yaml").read_text("utf-8"))
+DIGITS = QUICK_CONFIG["experiments"]["digits"]
+
+# Sections in which the user chooses the names of the blocks.
+NAMED = [("data", "sources"), ("datasets",), ("backbones",), ("heads",), ("experiments",)]
+
+
+# --- mistakes, as a user meets them ---
+
+
+def nested(changes):
+    """A configuration from values by dotted key."""
+    out = {}
+    for key, value in changes.items():
+        *sections, last = key.split(".")
+        inner = out
+        for section in sections:
+            inner = inner.setdefault(section, {})
+        inner[last] = value
+    return out
+
+
+def dry_run(folder, changes):
+    """A dry run of the quick configuration with changes, by dotted key, on top of it."""
+    extra = folder / "extra.yaml"
+    # Each value in full: YAML's anchors are no concern of these tests.
+    extra.write_text(yaml.safe_dump(copy.deepcopy(nested(changes)), sort_keys=False))
+    files = ("--configfile", "profiles/quick/config.yaml", str(extra))
+    return snakemake(
+        REPOSITORY, "--dry-run", *QUICK, *files, "--directory", str(folder), check=False
+    )
+
+
+def problems(done):
+    """The lines of an error message that name a mistake each."""
+    block = done.stdout.partition("the configuration is wrong:\n")[2]
+    lines = [line[2:] for line in block.splitlines() if re.match(r"  \S", line)]
+    # Snakemake adds where in the Snakefile it was.
+    return [line for line in lines if not line.startswith('File "')]
+
+
+# For each mistake: the key to set, its value, and words of the message that say what is allowed.
+# All mistakes are made in one file.
+MISTAKES = {
+    "an unknown section": ("ridge", 1.0e-4, "known here are activations, backbones, compute"),
+    "an unknown key": ("compute.blocksize", 64, "known here are block_size, device"),
+    "an unknown key of an experiment": ("experiments.digits.rigde", 1.0, "n_wasserstein, ridge"),
+    "an unknown key of a head": ("heads.lbfgs.epochs", 3, "known here are gradient_norm"),
+    "a key of another optimizer": ("heads.adam.momentum", 0.9, "known here are batch_size, epochs"),
+    "text for a number": ("experiments.digits.n_train", "many", "at least 2"),
+    "a number that YAML reads as text": ("heads.adam.learning_rate", "1e-3", "above 0"),
+    "a fraction for a whole number": ("frontier.points", 2.5, "2 to 1000"),
+    "a whole number with a point": ("compute.block_size", 2048.0, "at least 1"),
+    "true for a number": ("activations.batch_size", True, "at least 1"),
+    "a number for text": ("notice", 3, "text printed on every figure"),
+    "a number for a folder": ("data.directory", 3, "folder for downloads"),
+    "a value for a section": ("frontier.share_range", 0.5, "two shares between 0 and 1"),
+    "text for a list": ("data.sources.h", "https://x/y", "array"),
+    "null for a value": ("experiments.digits.gradient", None, "loss, margin or logit"),
+    "null for a number": ("experiments.digits.ridge", None, "above 0"),
+    "null for a block": ("heads.sgd", None, "object"),
+    "a ridge of zero": ("experiments.zero.ridge", 0, "above 0"),
+    "a negative ridge": ("experiments.negative.ridge", -1.0e-4, "above 0"),
+    "a ridge that is NaN": ("experiments.nan.ridge", float("nan"), "above 0"),
+    "an infinite ridge": ("experiments.infinite.ridge", float("inf"), "above 0"),
+    "an image size of zero": ("experiments.zero.image_size", 0, "32 to 1024"),
+    "a negative seed": ("backbones.untrained.seed", -1, "0 to 4294967295"),
+    "a seed beyond 32 bits": ("backbones.resnet18.seed", 2**32, "0 to 4294967295"),
+    "an unknown gradient": ("experiments.zero.gradient", "los", "loss, margin or logit"),
+    "an unknown test label": ("experiments.zero.test_label", "true", "true_label or predicted"),
+    "an unknown precision": ("activations.precision", "float16", "float32 or bfloat16"),
+    "an unknown device": ("compute.device", "gpu", "auto, cpu, cuda or cuda:NUMBER"),
+    "an unknown architecture": ("backbones.untrained.architecture", "vgg", "resnet18, resnet34"),
+    "an unknown optimizer": ("heads.mine.optimizer", "lion", "lbfgs, adam or sgd"),
+    "one name for a list": ("run.experiments", "digits", "list of names"),
+    "a short hash": ("datasets.digits.content_sha256", "cc55477c", "64 hexadecimal digits"),
+    "a colon in a folder": ("data.mirrors", ["/a:b"], "without colons"),
+    "a name with capitals": ("heads.Adam", CONFIG["heads"]["adam"], "lower-case letters"),
+    "plain http": ("data.sources.a", [{"kind": "https", "url": "http://x/y"}], "https://"),
+    "an unknown key of a source": (
+        "data.sources.b",
+        [{"kind": "file", "path": "x", "sha": "0"}],
+        "known here are description, format, kind, notice, path, sha256",
+    ),
+    "a key of another kind": (
+        "data.sources.c",
+        [{"kind": "npm", "package": "x", "version": "1.0", "url": "https://x/y"}],
+        "known here are description, format, kind, notice, package, sha256, version",
+    ),
+    "an unknown kind": ("data.sources.d", [{"kind": "ftp"}], "file, https, npm, pypi or embedded"),
+    "an unknown format": (
+        "data.sources.e",
+        [{"kind": "file", "path": "x", "format": "zip"}],
+        "how the file is decoded",
+    ),
+    "a range for a version": (
+        "data.sources.f",
+        [{"kind": "pypi", "package": "x", "version": "^1"}],
+        "one exact version",
+    ),
+    "a source without its address": ("data.sources.g", [{"kind": "https"}], "begins with https://"),
+}
+# The key that the message must name, where the mistake lies inside the value above.
+INSIDE = {
+    "a colon in a folder": "data.mirrors.0",
+    "plain http": "data.sources.a.0.url",
+    "an unknown key of a source": "data.sources.b.0.sha",
+    "a key of another kind": "data.sources.c.0.url",
+    "an unknown kind": "data.sources.d.0.kind",
+    "an unknown format": "data.sources.e.0.format",
+    "a range for a version": "data.sources.f.0.version",
+    "a source without its address": "data.sources.g.0.url",
+}
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory):
+    """The dry run of a configuration with every mistake above in it."""
+    names = ("zero", "negative", "nan", "infinite")
+    blocks = {f"experiments.{name}": dict(DIGITS) for name in names}
+    changes = blocks | {key: value for key, value, _ in MISTAKES.values()}
+    return dry_run(tmp_path_factory.mktemp("mistaken"), changes)
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistake_is_named_with_its_key_and_what_is_allowed(mistaken, case):
+    """If it failed, the mistake would be ignored, or its message would not help to mend it."""
+    key, _, allowed = MISTAKES[case]
+    key = INSIDE.get(case, key)
+    lines = [line for line in problems(mistaken) if line.startswith(f"{key}: ")]
+    assert len(lines) == 1, mistaken.stdout
+    assert allowed in lines[0]
+
+
+def test_nothing_but_the_mistakes_is_named(mistaken):
+    """If it failed, right values would be called wrong beside the wrong ones."""
+    keys = {INSIDE.get(case, key) for case, (key, _, _) in MISTAKES.items()}
+    assert [line for line in problems(mistaken) if line.split(": ")[0] not in keys] == []
+
+
+def test_mistakes_end_the_run_without_a_traceback(mistaken):
+    """If it failed, a user with a typo would read a Python traceback, or jobs would start."""
+    assert mistaken.returncode == 1
+    assert "Traceback" not in mistaken.stdout
+    assert "rule " not in mistaken.stdout
+
+
+@pytest.fixture(scope="module")
+def incomplete(tmp_path_factory):
+    """The dry run of a configuration with blocks that lack keys."""
+    changes = {
+        "experiments.mine": {"dataset": "digits", "backbone": "untrained"},
+        "heads.mine": {"epochs": 3},
+        "data.sources.mine": [{"path": "x"}],
+        "datasets.mine": {},
+    }
+    return dry_run(tmp_path_factory.mktemp("incomplete"), changes)
+
+
+@pytest.mark.parametrize(
+    ("block", "missing"),
+    [
+        ("experiments.mine", set(DIGITS) - {"dataset", "backbone"}),
+        ("heads.mine", {"optimizer"}),
+        ("data.sources.mine.0", {"kind"}),
+        ("datasets.mine", {"source", "content_sha256"}),
+    ],
+)
+def test_missing_keys_are_named_once_each(incomplete, block, missing):
+    """If it failed, what is missing would drown in repetitions and in keys of other kinds."""
+    lines = [line for line in problems(incomplete) if line.startswith(f"{block}.")]
+    named = [line.split(": ")[0].removeprefix(f"{block}.") for line in lines]
+    assert sorted(named) == sorted(missing)
+    for line in lines:
+        assert re.search(r": missing \(.+\)$", line), line
+    assert "Traceback" not in incomplete.stdout
+
+
+# What a schema cannot see: the same form as above.
+BROKEN_REFERENCES = {
+    "no such dataset": ("experiments.digits.dataset", "mnist", "cifar10, digits"),
+    "no such backbone": ("experiments.digits.backbone", "vit", "resnet18, untrained"),
+    "no such head": ("experiments.digits.head", "adamw", "adam, lbfgs, sgd"),
+    "no such source of a dataset": (
+        "datasets.cifar10.source",
+        "cifar",
+        "cifar10, digits, resnet18",
+    ),
+    "no such source of weights": ("backbones.resnet18.weights", "r18", "resnet18, untrained"),
+    "no such experiment": ("run.experiments", ["digits", "nope"], "cifar10, cifar10_5k, digits"),
+    "frontier beyond the scores": ("experiments.digits.n_test_frontier", 361, "n_test_scored, 360"),
+    "shards that cut a batch": ("activations.shard_size", 1000, "multiple of batch_size, 64"),
+    "a reversed range": ("frontier.share_range", [0.9, 0.1], "not below 0.1"),
+    "a dataset from weights": ("datasets.odd.source", "resnet18", "format"),
+    "weights from a dataset": ("backbones.odd.weights", "digits", "format"),
+}
+
+
+@pytest.fixture(scope="module")
+def dangling(tmp_path_factory):
+    """The dry run of a configuration whose every block is right and whose references are not."""
+    blocks = {
+        "datasets.odd": dict(CONFIG["datasets"]["digits"]),
+        "backbones.odd": dict(CONFIG["backbones"]["resnet18"]),
+    }
+    changes = blocks | {key: value for key, value, _ in BROKEN_REFERENCES.values()}
+    return dry_run(tmp_path_factory.mktemp("dangling"), changes)
+
+
+@pytest.mark.parametrize("case", BROKEN_REFERENCES)
+def test_broken_reference_is_named_with_its_key_and_what_is_allowed(dangling, case):
+    """If it failed, a name that points nowhere would end a job, hours later, in a KeyError."""
+    key, _, allowed = BROKEN_REFERENCES[case]
+    lines = [line for line in problems(dangling) if line.startswith(f"{key}: ")]
+    assert len(lines) == 1, dangling.stdout
+    assert allowed in lines[0]
+
+
+def test_broken_references_end_the_run_without_a_traceback(dangling):
+    """If it failed, a user with a typo would read a Python traceback, or jobs would start."""
+    assert dangling.returncode == 1
+    assert "Traceback" not in dangling.stdout
+    assert "rule " not in dangling.stdout
+
+
+def test_bounds_themselves_are_allowed(tmp_path):
+    """If it failed, the tests above would pass with a check that refuses everything."""
+    changes = {
+        "frontier.points": 2,
+        "experiments.digits.ridge": 1,
+        "experiments.digits.n_test_frontier": 360,
+        "activations.shard_size": 64,
+        "compute.device": "cuda:1",
+        "compute.block_size": 1,
+        "backbones.untrained.seed": 2**32 - 1,
+        "run.experiments": ["digits"],
+        "data.mirrors": ["/a", "b c"],
+    }
+    done = dry_run(tmp_path, changes)
+    assert done.returncode == 0, done.stdout
+    assert "the configuration is wrong" not in done.stdout
+
+
+def test_configuration_of_the_paper_is_accepted(tmp_path):
+    """If it failed, the workflow could not be started as it is shipped."""
+    done = snakemake(
+        REPOSITORY,
+        *("--dry-run", "--profile", "profiles/default", "--workflow-profile", "none"),
+        *("--directory", str(tmp_path)),
+    )
+    for experiment in CONFIG["experiments"]:
+        assert f"results/experiments/{experiment}/scores.safetensors" in done.stdout
+
+
+# --- the schema is closed ---
+
+
+def resolve(schema):
+    return SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")] if "$ref" in schema else schema
+
+
+def is_closed(schema):
+    """Whether unknown keys are refused: outright, by a rule for all names, or in every case."""
+    schema = resolve(schema)
+    others = schema.get("additionalProperties")
+    if others is False:
+        return True
+    if isinstance(others, dict):
+        return "propertyNames" in schema
+    # A block whose keys depend on one of them, such as the kind of a source.
+    cases = schema.get("allOf", [])
+    conditions = [case["if"]["properties"] for case in cases if "if" in case]
+    if not conditions or not all(is_closed(case["then"]) for case in cases):
+        return False
+    (key,) = {name for condition in conditions for name in condition}
+    covered = set()
+    for condition in conditions:
+        covered |= set(condition[key].get("enum", [condition[key].get("const")]))
+    return key in schema["required"] and covered == set(schema["properties"][key]["enum"])
+
+
+def objects(schema, path=()):
+    """Every subschema that describes an object, with its path."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "object" or isinstance(schema.get("properties"), dict):
+            yield path, schema
+        for key, inner in schema.items():
+            # A condition only asks; what it leads to is what must be closed.
+            if key != "if":
+                yield from objects(inner, (*path, str(key)))
+    elif isinstance(schema, list):
+        for k, inner in enumerate(schema):
+            yield from objects(inner, (*path, str(k)))
+
+
+def test_schema_refuses_unknown_keys_at_every_level():
+    """If it failed, a typo in a key would be ignored and the default silently used."""
+    found = dict(objects(SCHEMA))
+    assert len(found) > 15
+    assert ["/".join(path) for path, schema in found.items() if not is_closed(schema)] == []
+
+
+def mappings(value, path=()):
+    """Every mapping inside a configuration, with its path."""
+    if isinstance(value, dict):
+        yield path
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in items:
+            yield from mappings(inner, (*path, key))
+
+
+@pytest.mark.parametrize("path", list(mappings(CONFIG)), ids=lambda path: ".".join(map(str, path)))
+def test_surplus_key_in_any_block_is_an_error_of_that_block(path):
+    """If it failed, a key in this block of config.yaml could be misspelt without notice."""
+    changed = copy.deepcopy(CONFIG)
+    assert list(Draft202012Validator(SCHEMA).iter_errors(changed)) == []
+    block = changed
+    for key in path:
+        block = block[key]
+    block["surplus"] = None
+    errors = list(Draft202012Validator(SCHEMA).iter_errors(changed))
+    assert errors
+    # In a section of named blocks the surplus is a block, and wrong as such.
+    assert {tuple(error.absolute_path) for error in errors} <= {path, (*path, "surplus")}
+
+
+# --- every key is used ---
+
+
+def leaves(value, path=()):
+    """Paths of all keys that hold a value, with * for list items and names that users choose."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, "*" if path in NAMED else key))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for item in value:
+            yield from leaves(item, (*path, "*"))
+    else:
+        yield path
+
+
+LEAVES = sorted(set(leaves(CONFIG)))
+by_name = pytest.mark.parametrize("path", LEAVES, ids=".".join)
+
+# Functions that only check the configuration, or copy all of it.
+NOT_A_USE = {"validate_config", "explain", "broken_references", "published_config"}
+
+
+def rules_text():
+    """The Snakefile and the rules, without the functions that use no value of their own."""
+    folder = REPOSITORY / "workflow" / "rules"
+    functions = ast.parse((folder / "common.smk").read_text("utf-8")).body
+    texts = [ast.unparse(node) for node in functions if getattr(node, "name", "") not in NOT_A_USE]
+    files = [REPOSITORY / "Snakefile", *folder.glob("*.smk")]
+    texts += [file.read_text("utf-8") for file in files if file.name != "common.smk"]
+    return "\n".join(texts).replace('"', "'")
+
+
+def keys_read_from(variable):
+    """Keys that the scripts and the library look up in a variable of this name."""
+    found = set()
+    for file in (REPOSITORY / "workflow" / "scripts").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            match node:
+                case (
+                    ast.Subscript(ast.Name(name), ast.Constant(key))
+                    | ast.Call(ast.Attribute(ast.Name(name), "get"), [ast.Constant(key), *_])
+                    | ast.Compare(ast.Constant(key), [ast.In()], [ast.Name(name)])
+                ) if name == variable:
+                    found.add(key)
+    return found
+
+
+def is_used(path, text):
+    """Whether a key of the configuration reaches a rule, and the script behind it."""
+    *_, key = path
+    match path:
+        case ("experiments", "*", _):
+            return bool(re.search(rf"setting\(\w+, '{key}'\)|block\['{key}'\]", text))
+        case ("datasets" | "backbones" as section, "*", _):
+            return bool(re.search(rf"config\['{section}'\]\[[^\n]*?\]\['{key}'\]", text))
+        # These blocks are handed to the scripts whole.
+        case ("heads", "*", _):
+            return "config['heads'][" in text and key in keys_read_from("recipe")
+        case ("data", "sources", "*", "*", _):
+            return "config['data']['sources']" in text and key in keys_read_from("source")
+    return "config" + "".join(f"['{part}']" for part in path) in text
+
+
+@by_name
+def test_key_is_used_by_the_rules(path):
+    """If it failed, a user could set this key and nothing would change."""
+    assert is_used(path, rules_text())
+
+
+def test_made_up_key_is_not_found_used():
+    """If it failed, the test before this one could not fail."""
+    text = rules_text()
+    sections = {path[:-1] for path in LEAVES}
+    assert len(sections) > 8
+    for section in sections:
+        assert not is_used((*section, "made_up"), text)
+
+
+# --- every key is commented ---
+
+
+def commented(text):
+    """Paths of the keys that a comment explains.
+
+    A comment explains the key below it and those that follow without a gap or a block between;
+    and, by naming them, the keys of the block that it stands above or at the top of. What stands
+    above a list item is about that item, and explains its keys only by naming them.
+    """
+    explained = set()
+    # Of every open block: its path, the indentation of its keys, and what is said at its head.
+    blocks = [((), 0, [])]
+    above, explained_run, at_top = [], None, True
+    for line in text.splitlines():
+        if line.lstrip().startswith("#"):
+            above.append(line.strip(" #"))
+            continue
+        entry = re.match(r"( *)(- )?([\w<]+):(?: (.*))?$", line)
+        if entry is None:  # an empty line, or one of a longer text
+            above, explained_run = [], None
+            continue
+        spaces, dash, key, value = entry.groups()
+        while blocks[-1][1] > len(spaces):
+            blocks.pop()
+        if at_top:
+            blocks[-1][2].extend(above)
+        if dash:
+            blocks.append(((*blocks[-1][0], "*"), len(spaces) + 2, list(above)))
+        parent = blocks[-1][0]
+        path = (*parent, "*" if parent in NAMED else key)
+        heads = " ".join(words for _, _, head in blocks for words in head)
+        in_list = parent[-1:] == ("*",) and parent[:-1] not in NAMED
+        explained_run = parent if not in_list and (above or explained_run == parent) else None
+        if explained_run == parent or re.search(rf"\b{key.replace('_', '[_ ]')}\b", heads):
+            explained.add(path)
+        at_top = not value or value.startswith("&")
+        if at_top:
+            blocks.append((path, len(spaces) + (4 if dash else 2), list(above)))
+        above = []
+    return explained
+
+
+@by_name
+def test_key_is_commented(path):
+    """If it failed, a reader of config.yaml would not learn what this key does."""
+    assert path in commented(CONFIG_TEXT)
+
+
+def test_comments_are_told_from_their_absence():
+    """If it failed, the test before this one would accept or refuse the wrong keys."""
+    text = """
+# Sizes.
+compute:
+  # Where it runs.
+  device: auto
+  block_size: 1
+
+  left_alone: 2
+heads:
+  # weight_decay: of the weights.
+  lbfgs:
+    weight_decay: 1
+  adam:
+    learning_rate: 1
+    momentum: 2
+# Their momentum is above.
+experiments:
+  first:
+    # How many.
+    n_train: 1
+    ridge: 2
+data:
+  sources:
+    cifar10:
+      # The authors' copy, checked by its sha256.
+      - kind: https
+        sha256: 0
+"""
+    assert commented(text) & set(leaves(yaml.safe_load(text))) == {
+        ("compute", "device"),
+        ("compute", "block_size"),
+        ("heads", "*", "weight_decay"),
+        ("experiments", "*", "n_train"),
+        ("experiments", "*", "ridge"),
+        ("data", "sources", "*", "*", "sha256"),
+    }

@@ -1,0 +1,164 @@
+"""Promises of the repository itself: pins, rules, tracking and names that belong together."""
+
+import ast
+import re
+import tomllib
+
+import pytest
+import yaml
+
+from conftest import REPOSITORY, snakemake
+
+SCRIPTS = REPOSITORY / "workflow" / "scripts"
+RULES = sorted((REPOSITORY / "workflow" / "rules").glob("*.smk"))
+PYTHON = sorted(SCRIPTS.rglob("*.py"))
+
+
+def pins(text):
+    return dict(re.findall(r"^([a-z][a-z0-9_-]*)==([^\s;]+)", text, flags=re.M))
+
+
+def test_locked_requirements_hold_every_pin_with_hashes():
+    """`make` would install other versions than the project was tested with."""
+    wanted = pins((REPOSITORY / "envs" / "requirements.in").read_text())
+    locked_text = (REPOSITORY / "envs" / "requirements.txt").read_text()
+    locked = pins(locked_text)
+    assert wanted and wanted.items() <= locked.items()
+    for block in re.split(r"^(?=[a-z])", locked_text, flags=re.M)[1:]:
+        assert "--hash=sha256:" in block, block[:80]
+    assert not re.search(r"https?://|--(extra-)?index-url|--find-links", locked_text)
+
+
+def test_conda_environment_has_the_same_versions():
+    """A cluster user with conda would get other numbers than a pip user."""
+    environment = yaml.safe_load((REPOSITORY / "envs" / "wtrak.yaml").read_text())
+    names = {"pytorch": "torch"}
+    conda = dict(
+        spec.split("=", 1) for spec in environment["dependencies"] if not spec.startswith("python")
+    )
+    conda = {names.get(name, name): version.lstrip("=") for name, version in conda.items()}
+    wanted = pins((REPOSITORY / "envs" / "requirements.in").read_text())
+    tools = {"pytest", "pytest-xdist", "hypothesis", "ruff", "snakefmt", "snakemake"}
+    assert conda == {name: v for name, v in wanted.items() if name not in tools}
+
+
+def test_minimum_snakemake_is_the_pinned_one():
+    """The Snakefile would ask for another version than the environment has."""
+    wanted = pins((REPOSITORY / "envs" / "requirements.in").read_text())["snakemake"]
+    assert f'min_version("{wanted}")' in (REPOSITORY / "Snakefile").read_text()
+
+
+def rule_blocks():
+    for path in RULES:
+        for block in re.split(r"^(?=rule )", path.read_text(), flags=re.M)[1:]:
+            yield re.match(r"rule (\w+):", block).group(1), block
+
+
+def test_every_rule_is_complete():
+    """A rule without log, memory, time, environment or edit tracking fails where it hurts."""
+    blocks = dict(rule_blocks())
+    assert len(blocks) > 10
+    for name, block in blocks.items():
+        for part in ("message:", "output:", "log:", "mem_mb=", "runtime=", "conda:", "script:"):
+            assert part in block, f"{name} has no {part}"
+        script = re.search(r'"\.\./scripts/(\w+)\.py"', block).group(1)
+        assert script == name, f"{name} runs {script}.py"
+        assert f'code=code("{script}.py")' in block, f"{name} does not track its code"
+        if name not in ("provenance", "publish"):
+            assert "benchmark:" in block, f"{name} has no benchmark"
+
+
+def test_no_logic_outside_scripts():
+    """Code in shell or run directives escapes edit tracking."""
+    for path in [*RULES, REPOSITORY / "Snakefile"]:
+        assert not re.search(r"^\s+(shell|run|notebook|wrapper):", path.read_text(), flags=re.M)
+
+
+def test_common_defines_functions_only():
+    """Rules in common.smk would hide from a reader of the Snakefile."""
+    text = (REPOSITORY / "workflow" / "rules" / "common.smk").read_text()
+    allowed = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign)
+    assert all(isinstance(node, allowed) for node in ast.parse(text).body)
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.name)
+def test_imports_can_be_tracked(path):
+    """A dynamic or relative import would let an edit go unnoticed."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            assert name not in {"import_module", "__import__", "exec", "eval"}
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+
+
+def test_library_knows_no_workflow():
+    """The library could not be used, or tested, without Snakemake."""
+    for path in (SCRIPTS / "wtrak").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Name):
+                assert node.id not in {"snakemake", "smk"} or path.name == "runtime.py", path
+
+
+def test_scripts_do_not_read_the_global_config():
+    """A setting read past `params` would not re-run its rule when it changes."""
+    for path in SCRIPTS.glob("*.py"):
+        text = path.read_text()
+        assert "smk.config" not in text and "snakemake.config" not in text, path
+
+
+def test_every_report_target_has_its_caption():
+    """The report would fail to build, or a caption would describe nothing."""
+    folder = REPOSITORY / "workflow" / "report"
+    used = set(re.findall(r"report/([\w]+\.rst)", "".join(p.read_text() for p in RULES)))
+    assert used | {"workflow.rst"} == {path.name for path in folder.glob("*.rst")}
+
+
+def test_profiles_track_edits_alike():
+    """A run through another profile would miss edits, or limit no GPU."""
+    for path in (REPOSITORY / "profiles").glob("*/profile.yaml"):
+        profile = yaml.safe_load(path.read_text())
+        assert profile["rerun-triggers"] == ["mtime", "params", "input", "software-env"], path
+        assert profile["rerun-incomplete"] is True
+        assert profile["resources"] == ["gpu=1"]
+
+
+def test_readme_names_every_target():
+    """A reader could not find how to make a figure or table."""
+    readme = (REPOSITORY / "README.md").read_text()
+    snakefile = (REPOSITORY / "Snakefile").read_text()
+    figures = re.search(r"figure=\[(.*?)\]", snakefile, flags=re.S).group(1)
+    for name in re.findall(r'"(\w+)"', figures):
+        assert f"results/figures/{name}.svg" in readme, name
+    for name in re.findall(r"results/tables/(\w+)\.", snakefile):
+        assert f"results/tables/{name}" in readme, name
+    for target in re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.M):
+        assert f"make {target}" in readme or target == "help", target
+
+
+def test_paper_claims_are_well_formed():
+    """A paper value would be looked up under another name, or be no number."""
+    import pandas as pd
+
+    claims = pd.read_csv(REPOSITORY / "workflow" / "resources" / "paper_claims.csv")
+    assert claims["id"].is_unique
+    named = claims[claims["quantity"].notna()]
+    assert not named.duplicated(["experiment", "quantity"]).any()
+    assert named["paper_value"].notna().all()
+
+
+def test_python_version_is_the_documented_one():
+    """Syntax newer than the README promises would fail on a user's machine."""
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    assert settings["tool"]["ruff"]["target-version"] == "py311"
+    assert "Python 3.11" in (REPOSITORY / "README.md").read_text()
+
+
+def test_parsing_is_quick_and_writes_nothing(tmp_path):
+    """Every cluster job parses the Snakefile again; work or writes there multiply."""
+    import time
+
+    start = time.monotonic()
+    snakemake(REPOSITORY, "--dry-run", "--cores", "1", "--directory", str(tmp_path))
+    assert time.monotonic() - start < 3
+    assert not (tmp_path / "results").exists()
