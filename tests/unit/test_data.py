@@ -640,7 +640,7 @@ def test_truncated_archive_is_refused(tmp_path, kind):
     # All of these cuts lose some of the second member.
     for keep in [*range(0, 40, 3), *range(40, 2500, 100)]:
         path.write_bytes(whole[:keep])
-        with pytest.raises(SourceError, match="archive is damaged, or truncated, or no archive"):
+        with pytest.raises(SourceError, match="archive (is damaged, or truncated|lacks)"):
             read_members(path, ["a.bin", "b.bin"])
 
 

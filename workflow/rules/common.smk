@@ -4,10 +4,12 @@ import ast
 import csv
 import hashlib
 from functools import cache
+from math import isfinite
 from pathlib import Path
 
 import yaml
 from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
 from snakemake.exceptions import WorkflowError
 
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
@@ -20,20 +22,28 @@ def validate_config(config):
     """Stop with one line per mistake that names the key and what is allowed there."""
     schema_path = Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
     schema = yaml.safe_load(schema_path.read_text())
+    # JSON Schema counts 2.0 as an integer, and NaN as above every minimum; here neither is.
+    types = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: type(value) is int
+    ).redefine("number", lambda _, value: type(value) in (int, float) and isfinite(value))
     errors = sorted(
-        Draft202012Validator(schema).iter_errors(config),
+        extend(Draft202012Validator, type_checker=types)(schema).iter_errors(config),
         key=lambda error: [str(part) for part in error.absolute_path],
     )
-    problems = [line for error in errors for line in explain(error)]
+    problems = [line for error in errors for line in explain(error, schema["$defs"])]
     if not problems:
         problems = broken_references(config)
     if problems:
-        raise WorkflowError("the configuration is wrong:\n  " + "\n  ".join(problems))
+        unique = dict.fromkeys(problems)
+        raise WorkflowError("the configuration is wrong:\n  " + "\n  ".join(unique))
 
 
-def explain(error):
+def explain(error, definitions):
     """What a schema error says, in words: the key, its value, and what is allowed."""
-    key = ".".join(str(part) for part in error.absolute_path)
+    path = [str(part) for part in error.absolute_path]
+    if "propertyNames" in error.absolute_schema_path:
+        path.append(str(error.instance))
+    key = ".".join(path)
     allowed = error.schema.get("description", "")
     allowed = f" ({allowed.rstrip('.')})" if allowed else ""
     if error.validator == "additionalProperties":
@@ -45,10 +55,10 @@ def explain(error):
         missing = [name for name in error.validator_value if name not in error.instance]
         for name in missing:
             full = f"{key}.{name}" if key else name
-            about = error.schema["properties"].get(name, {}).get("description", "")
+            about = error.schema["properties"].get(name, {})
+            about = definitions.get(about.get("$ref", "").rsplit("/", 1)[-1], about)
+            about = about.get("description", "")
             yield f"{full}: missing{f' ({about})' if about else ''}"
-    elif error.validator in ("oneOf", "anyOf", "not", "if"):
-        yield f"{key}: {error.instance!r} is not allowed{allowed}"
     else:
         yield f"{key}: {error.message}{allowed}"
 
@@ -65,10 +75,21 @@ def broken_references(config):
             choices = ", ".join(sorted([*known, *also]))
             problems.append(f"{key}: {name!r} is not under {section}; known are {choices}")
 
+    # A dataset's file needs a way to decode it; a state dict is told by its suffix.
+    formats = {
+        name: ["format" in source for source in sources]
+        for name, sources in config["data"]["sources"].items()
+    }
     for name, block in config["datasets"].items():
-        must_exist(f"datasets.{name}.source", block["source"], "data.sources")
+        key = f"datasets.{name}.source"
+        must_exist(key, block["source"], "data.sources")
+        if not all(formats.get(block["source"], [True])):
+            problems.append(f"{key}: {block['source']!r} has a source without a format")
     for name, block in config["backbones"].items():
-        must_exist(f"backbones.{name}.weights", block["weights"], "data.sources", ["untrained"])
+        key = f"backbones.{name}.weights"
+        must_exist(key, block["weights"], "data.sources", ["untrained"])
+        if any(formats.get(block["weights"], [False])):
+            problems.append(f"{key}: {block['weights']!r} has a source with a format: a dataset")
     for name, block in config["experiments"].items():
         for field, section in {
             "dataset": "datasets",

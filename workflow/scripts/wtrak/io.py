@@ -99,7 +99,7 @@ def write_csv(path, frame):
 
 def read_csv(path):
     """Read a data frame written by `write_csv`, floats bit for bit."""
-    return pd.read_csv(path, float_precision="round_trip")
+    return pd.read_csv(path)
 
 
 def write_text(path, text):
