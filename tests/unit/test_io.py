@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import safetensors.numpy
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -121,6 +121,7 @@ def test_results_have_the_permissions_that_the_umask_gives(tmp_path, umask, mode
 DTYPES = ["u1", "i8", "f4", "f8", "?"]
 
 
+@settings(deadline=None)
 @given(
     array=st.sampled_from(DTYPES).flatmap(
         lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0))
@@ -212,6 +213,7 @@ def test_json_refuses_what_is_no_number(tmp_path, value):
     assert names(tmp_path) == []
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_json_floats_come_back_bit_for_bit(tmp_path_factory, value):
     """If it failed, numbers in records would lose digits."""
@@ -227,6 +229,7 @@ def test_json_is_the_same_whatever_the_order_of_keys(tmp_path):
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=20))
 def test_csv_floats_come_back_bit_for_bit(tmp_path_factory, values):
     """If it failed, figures and claims would be made from rounded numbers."""
