@@ -21,6 +21,15 @@ SIZE = 32
 ROUNDING = {"rtol": 1e-4, "atol": 1e-5}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """For images this small, threads wait for one another longer than they work."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="module")
 def state():
     """Untrained ResNet-18 weights whose BatchNorm statistics are not the initial 0 and 1."""

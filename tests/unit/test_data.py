@@ -128,7 +128,7 @@ def test_local_file_with_other_bytes_is_refused_by_name_and_left_alone(tmp_path)
     assert "f.bin" in message
     assert sha256(BODY)[:16] in message
     assert sha256(b"other")[:16] in message
-    assert "delete or replace it" in message
+    assert f"delete or replace {tmp_path}" in message
     assert contents(tmp_path) == {"f.bin": BODY}
 
 
@@ -575,7 +575,7 @@ def test_lacking_members_are_named(tmp_path, kind):
     """If it failed, an incomplete archive would be used, or refused without saying why."""
     path = tmp_path / "archive"
     ARCHIVES[kind](path, MEMBERS.items())
-    with pytest.raises(SourceError, match=r"archive lacks c\.bin, d\.bin$"):
+    with pytest.raises(SourceError, match=r"archive lacks c\.bin, d\.bin(;|$)"):
         read_members(path, ["a.bin", "c.bin", "d.bin"])
 
 
@@ -640,7 +640,7 @@ def test_truncated_archive_is_refused(tmp_path, kind):
     # All of these cuts lose some of the second member.
     for keep in [*range(0, 40, 3), *range(40, 2500, 100)]:
         path.write_bytes(whole[:keep])
-        with pytest.raises(SourceError, match="archive (is damaged, or truncated|lacks)"):
+        with pytest.raises(SourceError, match=r"archive .*truncated"):
             read_members(path, ["a.bin", "b.bin"])
 
 
@@ -743,7 +743,9 @@ def cifar10(tmp_path_factory):
         "test_images": images[5],
         "test_labels": test_labels,
     }
-    return folder, arrays, content_sha256(arrays)
+    yield folder, arrays, content_sha256(arrays)
+    # 370 MB that pytest would keep for three more runs.
+    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(
@@ -1177,3 +1179,17 @@ def test_backbone_script_passes_over_weights_that_do_not_fit(resnet18, tmp_path,
     log = capsys.readouterr().out
     assert "page.pth is an HTML page" in log
     assert "do not fit resnet18" in log
+
+
+def test_stale_copy_in_a_mirror_does_not_hide_a_good_one(tmp_path):
+    """If it failed, one outdated file would shadow the right one in the next folder."""
+    good = b"right bytes"
+    source = {"kind": "file", "path": "f.npz", "sha256": hashlib.sha256(good).hexdigest()}
+    for folder, content in {"mirror": b"stale", "data": good}.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "f.npz").write_bytes(content)
+    found = fetch(source, directory=tmp_path / "data", mirrors=[tmp_path / "mirror"])
+    assert found == tmp_path / "data" / "f.npz"
+    found.unlink()
+    with pytest.raises(SourceError, match=r"delete or replace .*mirror"):
+        fetch(source, directory=tmp_path / "data", mirrors=[tmp_path / "mirror"])

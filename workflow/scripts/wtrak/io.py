@@ -45,16 +45,23 @@ def save_arrays(path, arrays, metadata=None):
 
 
 @contextlib.contextmanager
-def _opened(path):
+def _readable(path, kind):
+    """Turn what reading a missing or damaged file raises into an error that names it."""
     if not Path(path).is_file():
         raise WtrakError(f"{path} is missing; run the workflow again to make it")
     try:
-        with safe_open(path, framework="numpy") as file:
-            yield file
-    except SafetensorError as error:
+        yield
+    # ValueError covers damaged JSON, CSV and UTF-8.
+    except (SafetensorError, ValueError) as error:
         raise WtrakError(
-            f"{path} is truncated or is not a safetensors file ({error}); delete it and run again"
+            f"{path} is truncated or is not a {kind} file ({error}); delete it and run again"
         ) from error
+
+
+@contextlib.contextmanager
+def _opened(path):
+    with _readable(path, "safetensors"), safe_open(path, framework="numpy") as file:
+        yield file
 
 
 def load_arrays(path, names=None):
@@ -87,8 +94,9 @@ def write_json(path, value):
 
 
 def read_json(path):
-    """Read a JSON file written by `write_json`."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """Read a JSON file written by `write_json`; `WtrakError` if it is missing or damaged."""
+    with _readable(path, "JSON"):
+        return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def write_csv(path, frame):
@@ -98,8 +106,15 @@ def write_csv(path, frame):
 
 
 def read_csv(path):
-    """Read a data frame written by `write_csv`, floats bit for bit."""
-    return pd.read_csv(path)
+    """Read a data frame written by `write_csv`, floats bit for bit.
+
+    Raises
+    ------
+    WtrakError
+        If the file is missing or damaged.
+    """
+    with _readable(path, "CSV"):
+        return pd.read_csv(path)
 
 
 def write_text(path, text):

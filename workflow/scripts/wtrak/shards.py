@@ -30,7 +30,7 @@ def shard_folder(parent, identity):
         for other in parent.iterdir():
             if other.name != key:
                 say(f"dropping shards {other.name}, made from other inputs")
-                shutil.rmtree(other)
+                shutil.rmtree(other) if other.is_dir() else other.unlink()
     folder = parent / key
     folder.mkdir(parents=True, exist_ok=True)
     return folder
