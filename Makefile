@@ -9,8 +9,8 @@ BIN := .venv/bin
 READY := .venv/.requirements-installed
 SNAKEMAKE := $(BIN)/snakemake
 QUICK := $(SNAKEMAKE) --profile profiles/quick --workflow-profile none
-FULL := $(SNAKEMAKE) --cores $(CORES) $(ARGS) $(if $(MIRROR),--config data='{"mirrors": ["$(MIRROR)"]}')
-# Snakemake and pip print much that a newcomer need not read; the folder of logs has it all.
+# Targets come before these, because --config takes all that follows it for settings.
+OPTIONS := --cores $(CORES) $(ARGS) $(if $(MIRROR),--config data='{"mirrors": ["$(MIRROR)"]}')
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: quick reproduce report publish test test-fast lint format benchmark lock help
@@ -33,21 +33,21 @@ $(READY): envs/requirements.txt
 	@touch $@
 
 quick: $(READY)
-	$(QUICK) --quiet rules
+	$(QUICK) --quiet host reason
 	@$(QUICK) --quiet all --report results/report.html
 	@echo
 	@echo "Figures: runs/quick/results/figures   Tables: runs/quick/results/tables"
 	@echo "Report:  runs/quick/results/report.html (open it in a browser)"
 
 reproduce: $(READY)
-	$(FULL)
+	$(SNAKEMAKE) all $(OPTIONS)
 
 report: $(READY)
 	$(SNAKEMAKE) --report results/report.html
 	@echo "Report: results/report.html (open it in a browser)"
 
 publish: $(READY)
-	$(FULL) publish
+	$(SNAKEMAKE) publish $(OPTIONS)
 
 test: $(READY)
 	$(BIN)/python -m pytest

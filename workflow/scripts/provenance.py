@@ -47,6 +47,7 @@ def wall_times(paths):
 
 def main(smk):
     jobs = wall_times(smk.input.benchmarks)
+    device = select_device(smk.params.config["compute"]["device"])
     record = {
         "commit": git_commit(smk.scriptdir),
         "config": smk.params.config,
@@ -56,7 +57,8 @@ def main(smk):
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
             "cores": os.cpu_count(),
-            "device": describe_device(select_device(smk.params.config["compute"]["device"])),
+            # Without the number of threads, which is that of this job.
+            "device": describe_device(device).split(", ")[0],
         },
         "jobs": jobs,
         "seconds_of_all_jobs": round(sum(job["seconds"] for job in jobs.values()), 1),

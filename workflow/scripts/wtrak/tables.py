@@ -13,6 +13,7 @@ table { border-collapse: collapse; margin: 0.6em 0 1.4em; }
 th, td { padding: 0.3em 0.8em; border-bottom: 1px solid #ddd; text-align: right; }
 th { border-bottom: 2px solid #888; }
 td.text, th.text { text-align: left; }
+td:not(.text) { white-space: nowrap; }
 p.footer { color: #666; font-size: 13px; }
 """
 
