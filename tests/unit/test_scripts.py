@@ -2,17 +2,18 @@
 
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
+import pytest
+from snakemake.iocontainers import Namedlist
+
 import covariance as covariance_script
 import frontier as frontier_script
 import head as head_script
 import lipschitz as lipschitz_script
-import numpy as np
-import pandas as pd
-import pytest
 import residuals as residuals_script
 import scores as scores_script
 from reference import certified_share, covariance, explicit
-from snakemake.iocontainers import Namedlist
 from wtrak.errors import WtrakError
 from wtrak.gradients import assemble, residuals
 from wtrak.io import load_arrays, read_json, save_arrays

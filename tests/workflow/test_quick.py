@@ -50,6 +50,14 @@ def test_logs_and_benchmarks_of_every_job(results):
             assert jobs[f"{rule}/{experiment}"]["seconds"] > 0
 
 
+def test_two_jobs_at_once_fit_in_three_gigabytes(results):
+    """The newcomer's laptop would run out of memory."""
+    jobs = read_json(results / "provenance.json")["jobs"].values()
+    peaks = sorted(job["peak_memory_mb"] for job in jobs if "peak_memory_mb" in job)
+    assert len(peaks) > 5
+    assert sum(peaks[-2:]) < 3000
+
+
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_identities_hold_in_the_results(results, experiment):
     """SI above n, or a mean SI other than the effective dimension, means a wrong Q."""
