@@ -1,9 +1,13 @@
 """Promises of the repository itself: pins, rules, tracking and names that belong together."""
 
 import ast
+import hashlib
+import json
 import re
+import time
 import tomllib
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -139,8 +143,6 @@ def test_readme_names_every_target():
 
 def test_paper_claims_are_well_formed():
     """A paper value would be looked up under another name, or be no number."""
-    import pandas as pd
-
     claims = pd.read_csv(REPOSITORY / "workflow" / "resources" / "paper_claims.csv")
     assert claims["id"].is_unique
     named = claims[claims["quantity"].notna()]
@@ -157,9 +159,27 @@ def test_python_version_is_the_documented_one():
 
 def test_parsing_is_quick_and_writes_nothing(tmp_path):
     """Every cluster job parses the Snakefile again; work or writes there multiply."""
-    import time
-
     start = time.monotonic()
     snakemake(REPOSITORY, "--dry-run", "--cores", "1", "--directory", str(tmp_path))
     assert time.monotonic() - start < 3
     assert not (tmp_path / "results").exists()
+
+
+def test_readme_shows_the_published_table():
+    """The front page would show numbers of another run than the published one."""
+    published = REPOSITORY / "results" / "published"
+    table = (published / "tables" / "table1.md").read_text("utf-8").split("\n", 1)[1].strip()
+    assert table in (REPOSITORY / "README.md").read_text("utf-8")
+    weights = json.loads((published / "provenance.json").read_text("utf-8"))["inputs"]
+    assert any(record.get("weights", "absent") in table for record in weights)
+
+
+def test_published_files_are_those_of_the_provenance():
+    """A published figure would not be the one that the provenance describes."""
+    published = REPOSITORY / "results" / "published"
+    record = json.loads((published / "provenance.json").read_text("utf-8"))
+    assert record["commit"] and "uncommitted" not in record["commit"]
+    assert len(record["sha256"]) >= 10
+    for name, sha256 in record["sha256"].items():
+        content = (published / name.removeprefix("results/")).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == sha256, name

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from conftest import QUICK, snakemake
+from conftest import QUICK, REPOSITORY, snakemake
 
 pytestmark = pytest.mark.slow
 
@@ -103,8 +103,6 @@ def test_caption_edit_reruns_nothing(editable):
 
 def test_every_target_has_a_plan():
     """A target of the README would not be known to the workflow."""
-    from conftest import REPOSITORY
-
     for target in ("all", "figures", "tables", "results/figures/fig2_spectrum.svg"):
         done = snakemake(REPOSITORY, "--dry-run", "--forceall", target, "--cores", "1")
         assert "This was a dry-run" in done.stdout
@@ -112,7 +110,5 @@ def test_every_target_has_a_plan():
 
 def test_strict_dag_has_no_cycle_or_ambiguity():
     """Two rules would claim one file."""
-    from conftest import REPOSITORY
-
     checks = ("cyclic-graph", "functions", "periodic-wildcards")
     snakemake(REPOSITORY, "--dry-run", "--cores", "1", "--strict-dag-evaluation", *checks)
