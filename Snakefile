@@ -25,10 +25,14 @@ wildcard_constraints:
 # What the workflow is for. Adding a name here adds a target.
 FIGURES = expand(
     "results/figures/{figure}.{format}",
-    figure=["fig2_spectrum", "fig4_frontier", "head_training"],
+    figure=["fig2_spectrum", "fig4_frontier", "head_training", "certificates_frontier"],
     format=["svg", "pdf"],
 )
-TABLES = expand("results/tables/table1.{format}", format=["csv", "md", "tex", "html"])
+TABLES = expand(
+    "results/tables/{table}.{format}",
+    table=["table1", "table2"],
+    format=["csv", "md", "tex", "html"],
+)
 PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]
 
 

@@ -120,3 +120,137 @@ rule table1:
         "Write table 1: Lipschitz constants and certified pairs beside the paper's"
     script:
         "../scripts/table1.py"
+
+
+rule certificates:
+    input:
+        activations=activations_of,
+        residuals="results/experiments/{experiment}/residuals.safetensors",
+        factor="results/experiments/{experiment}/covariance.safetensors",
+        scores="results/experiments/{experiment}/scores.safetensors",
+        deletion="results/experiments/{experiment}/one_deletion.json",
+    output:
+        curve="results/experiments/{experiment}/certificates_curve.csv",
+        table="results/experiments/{experiment}/certificates.csv",
+    log:
+        "results/logs/certificates/{experiment}.log",
+    benchmark:
+        "results/benchmarks/certificates/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(6000),
+        runtime=minutes(30),
+    params:
+        **config["certificates"],
+        code=code("certificates.py"),
+        n_test=lambda w: setting(w, "n_test_frontier"),
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+    message:
+        "Certify the pairs of a panel of {wildcards.experiment} in every way"
+    script:
+        "../scripts/certificates.py"
+
+
+rule deletions:
+    input:
+        activations=activations_of,
+        residuals="results/experiments/{experiment}/residuals.safetensors",
+        factor="results/experiments/{experiment}/covariance.safetensors",
+        scores="results/experiments/{experiment}/scores.safetensors",
+        deletion="results/experiments/{experiment}/one_deletion.json",
+    output:
+        pairs="results/experiments/{experiment}/deletions.csv",
+        top_k="results/experiments/{experiment}/top_k.csv",
+    log:
+        "results/logs/deletions/{experiment}.log",
+    benchmark:
+        "results/benchmarks/deletions/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(6000),
+        runtime=minutes(30),
+    params:
+        **config["deletions"],
+        code=code("deletions.py"),
+        n_test=lambda w: setting(w, "n_test_frontier"),
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+    message:
+        "Remove training points of {wildcards.experiment} and see which pairs turn"
+    script:
+        "../scripts/deletions.py"
+
+
+rule certificates_frontier:
+    input:
+        curves=of_experiments("results/experiments/{experiment}/certificates_curve.csv"),
+        deletions=of_experiments("results/experiments/{experiment}/deletions.csv"),
+        records=of_experiments("results/experiments/{experiment}/head.json"),
+        provenance=records(),
+    output:
+        svg=report(
+            "results/figures/certificates_frontier.svg",
+            caption="../report/certificates_frontier.rst",
+            category="Figures",
+            labels={"figure": "Every certificate, in deletions"},
+        ),
+        pdf="results/figures/certificates_frontier.pdf",
+    log:
+        "results/logs/certificates_frontier.log",
+    benchmark:
+        "results/benchmarks/certificates_frontier.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("certificates_frontier.py"),
+        experiments=experiments(),
+        notice=config["notice"],
+    message:
+        "Draw the share of pairs under every certificate, in deletions"
+    script:
+        "../scripts/certificates_frontier.py"
+
+
+rule table2:
+    input:
+        certificates=of_experiments("results/experiments/{experiment}/certificates.csv"),
+        deletions=of_experiments("results/experiments/{experiment}/deletions.csv"),
+        top_k=of_experiments("results/experiments/{experiment}/top_k.csv"),
+        provenance=records(),
+    output:
+        csv="results/tables/table2.csv",
+        md="results/tables/table2.md",
+        tex="results/tables/table2.tex",
+        html=report(
+            "results/tables/table2.html",
+            caption="../report/table2.rst",
+            category="Tables",
+            labels={"table": "Table 2: certified pairs, in deletions"},
+        ),
+    log:
+        "results/logs/table2.log",
+    benchmark:
+        "results/benchmarks/table2.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("table2.py"),
+        experiments=experiments(),
+        notice=config["notice"],
+    message:
+        "Write table 2: pairs certified in every way, in deletions"
+    script:
+        "../scripts/table2.py"

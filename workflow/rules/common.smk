@@ -14,6 +14,11 @@ from jsonschema.validators import extend
 from snakemake.exceptions import WorkflowError
 
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
+# Rules that run once for every experiment.
+STAGES = ["head", "residuals", "covariance", "scores", "lipschitz", "frontier"]
+STAGES += ["certificates", "deletions"]
+# Sections of the configuration that every experiment shares.
+SHARED = ["notice", "compute", "activations", "frontier", "certificates", "deletions"]
 
 
 # --- configuration ---
@@ -112,9 +117,18 @@ def broken_references(config):
     size, batch = config["activations"]["shard_size"], config["activations"]["batch_size"]
     if size % batch:
         problems.append(f"activations.shard_size: {size} is not a multiple of batch_size, {batch}")
-    low, high = config["frontier"]["share_range"]
-    if low >= high:
-        problems.append(f"frontier.share_range: {low} is not below {high}")
+    for section, key in (("frontier", "share_range"), ("certificates", "deletion_range")):
+        low, high = config[section][key]
+        if low >= high:
+            problems.append(f"{section}.{key}: {low} is not below {high}")
+    block = config["deletions"]
+    if block["attacked_per_test"] > block["pairs_per_test"]:
+        problems.append(
+            f"deletions.attacked_per_test: {block['attacked_per_test']} is more than "
+            f"pairs_per_test, {block['pairs_per_test']}"
+        )
+    if block["removals"] != sorted(block["removals"]):
+        problems.append(f"deletions.removals: {block['removals']} is not in rising order")
     return problems
 
 
@@ -218,7 +232,7 @@ def benchmarks():
         }
     return sorted(shared) + expand(
         "results/benchmarks/{stage}/{experiment}.tsv",
-        stage=["head", "residuals", "covariance", "scores", "lipschitz", "frontier"],
+        stage=STAGES,
         experiment=experiments(),
     )
 
@@ -246,7 +260,7 @@ def published_config():
     sources = {block["source"] for block in datasets.values()}
     sources |= {block["weights"] for block in backbones.values()} - {"untrained"}
     return stable(
-        {key: config[key] for key in ("notice", "compute", "activations", "frontier")}
+        {key: config[key] for key in SHARED}
         | {
             "experiments": used,
             "datasets": datasets,

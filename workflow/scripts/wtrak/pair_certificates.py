@@ -1,0 +1,183 @@
+"""Certificates for the order of two training points: tight, direct, rigorous, exact by removal.
+
+Everything holds the features fixed. In whitened space, a test point is a = ψ_t and a pair of
+training points is c = b_i − b_j with b = ψ. The gap Δ = τ_i − τ_j = a·c keeps its sign under every
+change of the training distribution that a certificate covers. R is the largest ‖ψ‖ over training
+points; perturbed distributions live in the ball ‖ψ‖ ≤ R. No self-influence is capped.
+
+The functions work on arrays of pairs of any shape, for one test point.
+"""
+
+import numpy as np
+
+
+def tight_constant(inner, norm_train, norm_test, radius):
+    """L = R(‖a‖‖b‖ + |a·b|): the exact Lipschitz constant of S(ψ) = (a·ψ)(b·ψ) on ‖ψ‖ ≤ R.
+
+    ∇S = (abᵀ + baᵀ)ψ, and abᵀ + baᵀ has extreme eigenvalues a·b ± ‖a‖‖b‖. The paper's bound
+    2‖a‖‖b‖R (theorem 5.3) is attained only where a and b are parallel. In the Euclidean metric
+    the same holds with u = Q⁻¹φ_t, v = Q⁻¹φ_i and R = max‖φ‖.
+
+    Parameters
+    ----------
+    inner, norm_train : numpy.ndarray, same shape
+        a·b and ‖b‖.
+    norm_test, radius : float
+        ‖a‖ and R.
+    """
+    return radius * (norm_test * norm_train + np.abs(inner))
+
+
+def interval_radius(gaps, constants_i, constants_j):
+    """ε* = |Δ|/(L_i + L_j): the intervals of the two points are disjoint below it. First-order.
+
+    Parameters
+    ----------
+    gaps, constants_i, constants_j : numpy.ndarray, same shape
+    """
+    return _ratio(np.abs(gaps), constants_i + constants_j)
+
+
+def direct_radius(gaps, constants):
+    """ε* = |Δ|/L_ij, the difference certified itself: never below `interval_radius`. First-order.
+
+    The gap responds as S(ψ) = (a·ψ)(c·ψ), whose `tight_constant` is L_ij. Since ‖c‖ ≤ ‖b_i‖ + ‖b_j‖
+    and |a·c| ≤ |a·b_i| + |a·b_j|, L_ij ≤ L_i + L_j.
+
+    Parameters
+    ----------
+    gaps, constants : numpy.ndarray, same shape
+        Δ and L_ij.
+    """
+    return _ratio(np.abs(gaps), constants)
+
+
+def rigorous_radius(gaps, differences, norm_test, radius):
+    """ε* with every order in ε: no distribution in the ball, however far, flips the pair.
+
+    Let E = ∫ψψᵀ d(Q' − P) for a distribution Q' in the ball. ψψᵀ is 2R-Lipschitz in spectral norm,
+    so ‖E‖ ≤ e = 2Rε. The perturbed gap is aᵀ(I + E)⁻¹c = Δ − aᵀEc + aᵀE²(I + E)⁻¹c, so for e < 1
+    it moves by at most ε·L_ij + N·e²/(1 − e), where N = ‖a‖‖c‖ and L_ij = R(N + |Δ|). That equals
+    |Δ| at the positive root of (N − |Δ|)e² + (N + 3|Δ|)e − 2|Δ| = 0, which lies in [0, 1/2];
+    ε* = e/(2R).
+
+    Parameters
+    ----------
+    gaps, differences : numpy.ndarray, same shape
+        Δ and ‖c‖.
+    norm_test, radius : float
+        ‖a‖ and R.
+    """
+    gaps = np.abs(gaps)
+    product = np.maximum(norm_test * differences, gaps)  # Cauchy–Schwarz, up to rounding
+    linear = product + 3 * gaps
+    # This form of the root does not cancel.
+    root = np.sqrt(linear**2 + 8 * (product - gaps) * gaps)
+    return _ratio(4 * gaps, linear + root) / (2 * radius)
+
+
+def gaps_after_removal(gap, x, y, slack):
+    """Δ after each training point alone is removed: Δ + x_k·y_k/D_k. Exact (Sherman–Morrison).
+
+    Removal takes φ_kφ_kᵀ from nQ = Σφφᵀ + nλI and leaves nλ; scores stay relative to n, a common
+    factor that changes no order.
+
+    Parameters
+    ----------
+    gap : float
+    x, y : numpy.ndarray, shape (n,)
+        a·ψ_k and c·ψ_k for every training point k.
+    slack : numpy.ndarray, shape (n,)
+        D_k = n − SI_k, positive.
+    """
+    return gap + x * y / slack
+
+
+def survives_removal(gap, x, y, slack):
+    """Whether no single removal turns or ties the pair: `gaps_after_removal` keeps its sign."""
+    return bool((np.sign(gap) * gaps_after_removal(gap, x, y, slack)).min() > 0)
+
+
+def survives_replacement(gap, x, y, slack, *, norm_test, difference, radius, n):
+    """Whether no training point can be replaced by any ψ' with ‖ψ'‖ ≤ R so that the pair turns.
+
+    With k gone, a and c act through A⁻¹ = I + ψ_kψ_kᵀ/D_k: u = A⁻¹a, v = A⁻¹c. Adding ψ' moves
+    the gap by −(u·ψ')(v·ψ')/(n + ψ'ᵀA⁻¹ψ'), in size at most R²(‖u‖‖v‖ + |u·v|)/(2n), the largest
+    value of the numerator on the ball. Sufficient and not necessary; nothing is linearised.
+
+    Parameters
+    ----------
+    gap, x, y, slack
+        As in `gaps_after_removal`.
+    norm_test, difference, radius : float
+        ‖a‖, ‖c‖ and R.
+    n : int
+    """
+    # A⁻² = I + s·ψ_kψ_kᵀ with s = (2 + SI_k/D_k)/D_k.
+    stretch = (2 + (n - slack) / slack) / slack
+    norm_u = np.sqrt(norm_test**2 + stretch * x**2)
+    norm_v = np.sqrt(difference**2 + stretch * y**2)
+    moved = radius**2 * (norm_u * norm_v + np.abs(gap + stretch * x * y)) / (2 * n)
+    return bool((np.sign(gap) * gaps_after_removal(gap, x, y, slack) - moved).min() > 0)
+
+
+def harmful_order(gap, x, y, slack, largest):
+    """The `largest` removals that narrow the gap most, one by one, most harmful first.
+
+    Returns
+    -------
+    rows : numpy.ndarray, shape (largest,)
+        Training points k.
+    effects : numpy.ndarray, shape (largest,)
+        How far each narrows |Δ| alone, to first order in their number: sums over the first m
+        are the first-order effect of m removals.
+    """
+    effects = -np.sign(gap) * x * y / slack
+    rows = np.argpartition(effects, -largest)[-largest:]
+    rows = rows[np.argsort(effects[rows])[::-1]]
+    return rows, effects[rows]
+
+
+def gap_without(gap, x, y, slack, cross):
+    """Δ after a whole set K is removed, exactly: Δ + x̃ᵀ(I − O)⁻¹ỹ.
+
+    Parameters
+    ----------
+    gap : float
+    x, y, slack : numpy.ndarray, shape (m,)
+        a·ψ_k, c·ψ_k and n − SI_k over K.
+    cross : numpy.ndarray, shape (m, m)
+        ψ_k·ψ_l; the diagonal is not used.
+
+    Notes
+    -----
+    x̃ = x/√D, ỹ = y/√D and O_kl = ψ_k·ψ_l/√(D_kD_l) for k ≠ l, zero on the diagonal: Woodbury on
+    nQ − Σ_K φφᵀ.
+    """
+    scale = 1 / np.sqrt(slack)
+    overlap = cross * scale[:, None] * scale[None, :]
+    np.fill_diagonal(overlap, 0.0)
+    solved = np.linalg.solve(np.eye(len(x)) - overlap, y * scale)
+    return gap + float((x * scale) @ solved)
+
+
+def top_k_radius(scores, rows, radius_to_others):
+    """ε* of the set of the k largest scores: the least over pairs of one inside and one outside.
+
+    Parameters
+    ----------
+    scores : numpy.ndarray, shape (n,)
+    rows : numpy.ndarray, shape (k,)
+        The k points of largest score.
+    radius_to_others : numpy.ndarray, shape (k, n)
+        A certified radius for each of them against every training point.
+    """
+    outside = np.ones(len(scores), dtype=bool)
+    outside[rows] = False
+    return float(radius_to_others[:, outside].min())
+
+
+def _ratio(numerator, denominator):
+    """numerator/denominator, 0 where the numerator is 0 (equal scores are never certified)."""
+    zeros = np.zeros(np.broadcast_shapes(np.shape(numerator), np.shape(denominator)))
+    return np.divide(numerator, denominator, out=zeros, where=numerator > 0)
