@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from snakemake.iocontainers import Namedlist
 
+import certificates as certificates_script
 import covariance as covariance_script
+import deletions as deletions_script
 import frontier as frontier_script
 import head as head_script
 import lipschitz as lipschitz_script
@@ -18,6 +20,7 @@ from wtrak.errors import WtrakError
 from wtrak.gradients import assemble, residuals
 from wtrak.io import load_arrays, read_json, save_arrays
 from wtrak.lipschitz import natural
+from wtrak.pair_certificates import rigorous_radius
 
 RIDGE = 1e-3
 RECIPE = {
@@ -110,6 +113,42 @@ def run_chain(folder, gradient, test_label, n_test_scored=10):
         share_range=[0.05, 0.95],
         paper_share=0.687,
     )
+    geometry = {
+        "activations": "activations",
+        "residuals": "residuals",
+        "factor": "factor",
+        "scores": "scores",
+        "deletion": "deletion.json",
+    }
+    call(
+        certificates_script,
+        folder,
+        {"curve": "certificates_curve.csv", "table": "certificates.csv"},
+        inputs=geometry,
+        n_test=4,
+        seed=0,
+        n_points=30,
+        deletion_range=[1e-4, 10.0],
+        points=5,
+        reported_deletions=[0.02, 0.2],
+        block_size=7,
+        device="cpu",
+    )
+    call(
+        deletions_script,
+        folder,
+        {"pairs": "deletions.csv", "top_k": "top_k.csv"},
+        inputs=geometry,
+        n_test=4,
+        seed=0,
+        n_points=30,
+        pairs_per_test=25,
+        attacked_per_test=25,
+        removals=[1, 3],
+        top_k=[1, 5],
+        block_size=7,
+        device="cpu",
+    )
 
 
 @pytest.mark.parametrize("test_label", ["true_label", "predicted"])
@@ -183,6 +222,69 @@ def test_chain_agrees_with_brute_force(data, gradient, test_label):
         # A pair whose radius is ε up to rounding may fall on either side.
         assert row["share"] == pytest.approx(np.mean(shares), abs=1.01 / (4 * 435))
         assert row["deletions"] == pytest.approx(row["epsilon"] / unit["natural"]["median"])
+
+    check_certificates(folder, train, test, inverse, unit)
+    check_deletions(folder, train, test, inverse, unit)
+
+
+def tight(u, points, radius):
+    """R(‖u‖‖v‖ + |u·v|) for rows of points."""
+    return radius * (np.linalg.norm(u) * np.linalg.norm(points, axis=1) + np.abs(points @ u))
+
+
+def check_certificates(folder, train, test, inverse, unit):
+    """Shares of all 435 pairs from explicit φ and Q⁻¹, in both metrics."""
+    table = pd.read_csv(folder / "certificates.csv")
+    found = table.set_index(["metric", "method", "deletions"])["share"]
+    i, j = np.triu_indices(30, 1)
+    half = np.linalg.cholesky(inverse)
+    spaces = {
+        "natural": (test @ half, train @ half, np.linalg.norm(train @ half, axis=1).max()),
+        "euclidean": (test @ inverse, train @ inverse, np.linalg.norm(train, axis=1).max()),
+    }
+    for metric, (queries, points, radius) in spaces.items():
+        for deletions in (0.02, 0.2):
+            shares = {"tight": [], "direct": []}
+            for t in range(4):
+                tau = train @ inverse @ test[t]
+                gaps = np.abs(tau[i] - tau[j])
+                constants = tight(queries[t], points, radius)
+                epsilon = deletions * unit[metric]["median"]
+                shares["tight"].append(np.mean(gaps > epsilon * (constants[i] + constants[j])))
+                direct = tight(queries[t], points[i] - points[j], radius)
+                shares["direct"].append(np.mean(gaps > epsilon * direct))
+            for method, values in shares.items():
+                assert found[metric, method, deletions] == pytest.approx(np.mean(values))
+
+
+def check_deletions(folder, train, test, inverse, unit):
+    """One removal agrees with itself in three ways; top sets agree with enumerated pairs."""
+    removed = pd.read_csv(folder / "deletions.csv").set_index(["kind", "removals"])["share"]
+    assert removed["exact", 1] == removed["first_order", 1] == removed["attack", 1]
+    assert removed["replacement", 1] <= removed["exact", 1]
+    assert removed["attack", 3] <= removed["attack", 1]
+    found = pd.read_csv(folder / "top_k.csv").set_index(["test", "k"])
+    points = train @ np.linalg.cholesky(inverse)
+    radius = np.linalg.norm(points, axis=1).max()
+    for t in range(4):
+        a = test[t] @ np.linalg.cholesky(inverse)
+        tau = points @ a
+        for k in (1, 5):
+            inside = np.argsort(-tau)[:k]
+            outside = np.setdiff1d(np.arange(30), inside)
+            least = min(
+                rigorous_radius(
+                    tau[p] - tau[q],
+                    np.linalg.norm(points[p] - points[q]),
+                    np.linalg.norm(a),
+                    radius,
+                )
+                for p in inside
+                for q in outside
+            )
+            assert found["epsilon"][t, k] == pytest.approx(least, rel=1e-6)
+            in_deletions = least / unit["natural"]["median"]
+            assert found["deletions"][t, k] == pytest.approx(in_deletions, rel=1e-6)
 
 
 def test_more_scored_test_points_than_there_are_is_an_error(data):

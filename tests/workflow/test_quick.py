@@ -22,11 +22,12 @@ def results(finished):
 
 def test_every_target_is_there(results):
     """A figure or table of the README would not be made."""
-    for name in ("fig2_spectrum", "fig4_frontier", "head_training"):
+    for name in ("fig2_spectrum", "fig4_frontier", "head_training", "certificates_frontier"):
         assert (results / "figures" / f"{name}.svg").read_text().startswith("<?xml")
         assert (results / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     for suffix in ("csv", "md", "tex", "html"):
-        assert (results / "tables" / f"table1.{suffix}").stat().st_size > 200
+        for table in ("table1", "table2"):
+            assert (results / "tables" / f"{table}.{suffix}").stat().st_size > 200
 
 
 def test_second_run_has_nothing_to_do(finished):
@@ -104,6 +105,31 @@ def test_frontier_is_a_frontier(results, experiment):
     assert shares == pytest.approx(record["paper_share"], abs=0.02)
 
 
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_certificates_keep_their_order(results, experiment):
+    """A certificate that should certify more certifies less, or a larger ball more."""
+    folder = results / "experiments" / experiment
+    curve = pd.read_csv(folder / "certificates_curve.csv")
+    share = {key: part["share"].to_numpy() for key, part in curve.groupby(["metric", "method"])}
+    assert set(share) == {
+        *(("euclidean", method) for method in ("paper", "tight", "direct")),
+        *(("natural", method) for method in ("paper", "tight", "direct", "rigorous")),
+    }
+    for values in share.values():
+        assert np.all(np.diff(values) <= 0) and values.max() <= 1 and values.min() >= 0
+    for metric in ("euclidean", "natural"):
+        assert np.all(share[metric, "tight"] <= share[metric, "direct"])
+    assert np.all(share["euclidean", "paper"] <= share["euclidean", "tight"])
+    assert np.all(share["natural", "rigorous"] <= share["natural", "direct"])
+
+    removed = pd.read_csv(folder / "deletions.csv").set_index(["kind", "removals"])["share"]
+    # One removal is where the first-order effect is the exact one.
+    assert removed["exact", 1] == removed["first_order", 1]
+    assert removed["replacement", 1] <= removed["exact", 1]
+    for kind in ("first_order", "attack"):
+        assert removed[kind].is_monotonic_decreasing
+
+
 def test_table_1_holds_the_computed_numbers(results):
     """A number in the table would have been typed, or taken from another experiment."""
     table = pd.read_csv(results / "tables" / "table1.csv")
@@ -127,7 +153,8 @@ def test_table_1_holds_the_computed_numbers(results):
 def test_every_page_says_that_quick_numbers_are_not_the_papers(results):
     """Somebody would quote a number of the quick run as a reproduction."""
     for suffix in ("md", "tex", "html"):
-        assert "QUICK RUN" in (results / "tables" / f"table1.{suffix}").read_text()
+        for table in ("table1", "table2"):
+            assert "QUICK RUN" in (results / "tables" / f"{table}.{suffix}").read_text()
     assert "QUICK RUN" in json.dumps(read_json(results / "provenance.json"))
 
 

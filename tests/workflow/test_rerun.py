@@ -10,12 +10,15 @@ from conftest import QUICK, REPOSITORY, snakemake
 
 pytestmark = pytest.mark.slow
 
-PLOTS = {"fig2_spectrum", "fig4_frontier", "head_training"}
+PLOTS = {"fig2_spectrum", "fig4_frontier", "head_training", "certificates_frontier"}
+CERTIFIED = {"certificates", "deletions", "certificates_frontier"}
 NUMBERS = {"head", "residuals", "covariance", "scores", "lipschitz", "frontier"}
+NUMBERS |= {"certificates", "deletions"}
 SOURCES = {"dataset", "backbone", "activations"}
-LAST = {"table1", "provenance"}
+LAST = {"table1", "table2", "provenance"}
 # What follows from the covariance.
 GEOMETRY = {"covariance", "scores", "lipschitz", "frontier", "fig2_spectrum", "fig4_frontier"}
+GEOMETRY |= CERTIFIED
 
 
 def planned(repository, *arguments):
@@ -32,8 +35,12 @@ def append(path, text):
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("certificates.py", {"frontier", "fig4_frontier", *LAST}),
-        ("lipschitz.py", {"lipschitz", "frontier", "fig4_frontier", *LAST}),
+        ("certificates.py", {"frontier", "fig4_frontier", *CERTIFIED, *LAST} - {"deletions"}),
+        (
+            "lipschitz.py",
+            {"lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *LAST} - {"deletions"},
+        ),
+        ("pair_certificates.py", {*CERTIFIED, "table2", "provenance"}),
         ("plotting.py", PLOTS | LAST),
         ("tables.py", {"fig2_spectrum", "fig4_frontier", *LAST}),
         ("covariance.py", GEOMETRY | LAST),
@@ -61,7 +68,11 @@ def test_script_edit_reruns_its_rule_and_what_follows(editable):
     ("key", "value", "expected"),
     [
         ("ridge: 1.0e-4", "ridge: 1.0e-3", GEOMETRY | LAST),
-        ("n_test_frontier: 100", "n_test_frontier: 99", {"frontier", "fig4_frontier", *LAST}),
+        (
+            "n_test_frontier: 100",
+            "n_test_frontier: 99",
+            {"frontier", "fig4_frontier", *CERTIFIED, *LAST},
+        ),
         ("gradient: loss", "gradient: margin", GEOMETRY | LAST | {"residuals"}),
     ],
 )

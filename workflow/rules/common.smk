@@ -15,8 +15,16 @@ from snakemake.exceptions import WorkflowError
 
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 # Rules that run once for every experiment.
-STAGES = ["head", "residuals", "covariance", "scores", "lipschitz", "frontier"]
-STAGES += ["certificates", "deletions"]
+STAGES = [
+    "head",
+    "residuals",
+    "covariance",
+    "scores",
+    "lipschitz",
+    "frontier",
+    "certificates",
+    "deletions",
+]
 # Sections of the configuration that every experiment shares.
 SHARED = ["notice", "compute", "activations", "frontier", "certificates", "deletions"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from wtrak.errors import WtrakError
-from wtrak.gradients import assemble, reduce_to_sum_zero
-from wtrak.io import load_arrays, load_metadata, save_arrays, write_json
+from wtrak.experiment import load_gradients
+from wtrak.io import load_arrays, save_arrays, write_json
 from wtrak.runtime import matmul_rate, progress, run, say, select_device
 from wtrak.scores import score, score_operations, whitened
 from wtrak.wasserstein import (
@@ -21,13 +21,7 @@ def main(smk):
     device = select_device(smk.params.device)
     block_size = smk.params.block_size
     factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
-    reduced = load_metadata(smk.input.factor)["sum_zero"]
-    arrays = load_arrays(smk.input.residuals)
-    features = load_arrays(smk.input.activations, ["train", "test"])
-    gradients = {}
-    for split in ("train", "test"):
-        g = assemble(features[split], arrays[f"{split}_residuals"], arrays[f"{split}_index"])
-        gradients[split] = reduce_to_sum_zero(g) if reduced else g
+    gradients = load_gradients(smk.input.activations, smk.input.residuals, smk.input.factor)
     train, test = gradients["train"], gradients["test"]
     n_scored = smk.params.n_test_scored
     if n_scored > len(test):
