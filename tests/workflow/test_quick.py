@@ -26,7 +26,7 @@ def test_every_target_is_there(results):
         assert (results / "figures" / f"{name}.svg").read_text().startswith("<?xml")
         assert (results / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     for suffix in ("csv", "md", "tex", "html"):
-        for table in ("table1", "table2"):
+        for table in ("table1", "table2", "table3"):
             assert (results / "tables" / f"{table}.{suffix}").stat().st_size > 200
 
 
@@ -130,6 +130,18 @@ def test_certificates_keep_their_order(results, experiment):
         assert removed[kind].is_monotonic_decreasing
 
 
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_audit_breaks_no_rigorous_certificate(results, experiment):
+    """An explicit perturbation inside the ball would turn a pair that is certified against all."""
+    audit = pd.read_csv(results / "experiments" / experiment / "audit.csv")
+    assert len(audit) > 400
+    assert (audit["rigorous"] <= audit["attack"]).all()
+    assert (audit["rigorous"] <= audit["direct"]).all()
+    assert (audit["tight"] <= audit["direct"]).all()
+    # An attack that never comes within a factor of three would prove nothing.
+    assert (audit["direct"] / audit["attack"]).max() > 1 / 3
+
+
 def test_table_1_holds_the_computed_numbers(results):
     """A number in the table would have been typed, or taken from another experiment."""
     table = pd.read_csv(results / "tables" / "table1.csv")
@@ -153,7 +165,7 @@ def test_table_1_holds_the_computed_numbers(results):
 def test_every_page_says_that_quick_numbers_are_not_the_papers(results):
     """Somebody would quote a number of the quick run as a reproduction."""
     for suffix in ("md", "tex", "html"):
-        for table in ("table1", "table2"):
+        for table in ("table1", "table2", "table3"):
             assert "QUICK RUN" in (results / "tables" / f"{table}.{suffix}").read_text()
     assert "QUICK RUN" in json.dumps(read_json(results / "provenance.json"))
 

@@ -11,11 +11,13 @@ from conftest import QUICK, REPOSITORY, snakemake
 pytestmark = pytest.mark.slow
 
 PLOTS = {"fig2_spectrum", "fig4_frontier", "head_training", "certificates_frontier"}
-CERTIFIED = {"certificates", "deletions", "certificates_frontier"}
+PLOTS |= {"audit_tightness"}
+AUDITED = {"audit", "audit_tightness", "table3"}
+CERTIFIED = {"certificates", "deletions", "certificates_frontier", *AUDITED}
 NUMBERS = {"head", "residuals", "covariance", "scores", "lipschitz", "frontier"}
-NUMBERS |= {"certificates", "deletions"}
+NUMBERS |= {"certificates", "deletions", "audit"}
 SOURCES = {"dataset", "backbone", "activations"}
-LAST = {"table1", "table2", "provenance"}
+LAST = {"table1", "table2", "table3", "provenance"}
 # What follows from the covariance.
 GEOMETRY = {"covariance", "scores", "lipschitz", "frontier", "fig2_spectrum", "fig4_frontier"}
 GEOMETRY |= CERTIFIED
@@ -35,7 +37,11 @@ def append(path, text):
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        ("certificates.py", {"frontier", "fig4_frontier", *CERTIFIED, *LAST} - {"deletions"}),
+        (
+            "certificates.py",
+            {"frontier", "fig4_frontier", *CERTIFIED, *LAST} - {"deletions", *AUDITED},
+        ),
+        ("audit.py", {*AUDITED, "provenance"}),
         (
             "lipschitz.py",
             {"lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *LAST} - {"deletions"},

@@ -24,9 +24,10 @@ STAGES = [
     "frontier",
     "certificates",
     "deletions",
+    "audit",
 ]
 # Sections of the configuration that every experiment shares.
-SHARED = ["notice", "compute", "activations", "frontier", "certificates", "deletions"]
+SHARED = ["notice", "compute", "activations", "frontier", "certificates", "deletions", "audit"]
 
 
 # --- configuration ---

@@ -8,6 +8,7 @@ import torch
 
 from wtrak.errors import WtrakError
 from wtrak.experiment import load_gradients
+from wtrak.gram import inner_products
 from wtrak.io import load_arrays, read_json, write_csv
 from wtrak.pair_certificates import (
     gap_without,
@@ -18,18 +19,7 @@ from wtrak.pair_certificates import (
     top_k_radius,
 )
 from wtrak.runtime import progress, run, select_device
-from wtrak.scores import explicit_block, whiten, whitened
-
-
-def inner_products(gradients, points, factor, block_size, advance):
-    """Inner products of whitened `points` with ψ of every training point, float64."""
-    products = np.empty((len(points), len(gradients)))
-    for start in range(0, len(gradients), block_size):
-        rows = slice(start, min(start + block_size, len(gradients)))
-        psi = whiten(explicit_block(gradients, rows, factor.device), factor)
-        products[:, rows] = (points @ psi.T).cpu().numpy()
-        advance(rows.stop - rows.start)
-    return products
+from wtrak.scores import whitened
 
 
 def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius, attack):
@@ -89,7 +79,13 @@ def main(smk):
     top_rows = np.unique(top)
     points = whitened(train.take(np.concatenate([panel, top_rows])), factor, block_size=block_size)
     with progress(n, "inner products", "examples") as advance:
-        products = inner_products(train, torch.cat([queries, points]), factor, block_size, advance)
+        products = inner_products(
+            train,
+            torch.cat([queries, points]),
+            factor,
+            block_size=block_size,
+            advance=advance,
+        )
     tau, gram, top_gram = np.split(products, [m, m + n_points])
     norms_test = queries.norm(dim=1).cpu().numpy()
 
