@@ -31,6 +31,7 @@ FIGURES = expand(
         "head_training",
         "certificates_frontier",
         "audit_tightness",
+        "reduction_theorem",
     ],
     format=["svg", "pdf"],
 )
@@ -61,4 +62,5 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/geometry.smk"
 include: "workflow/rules/certificates.smk"
+include: "workflow/rules/theorems.smk"
 include: "workflow/rules/publish.smk"

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 
 PLOTS = {"fig2_spectrum", "fig4_frontier", "head_training", "certificates_frontier"}
 PLOTS |= {"audit_tightness"}
+THEOREMS = {"lipschitz_ratio", "reduction_theorem"}
 AUDITED = {"audit", "audit_tightness", "table3"}
 CERTIFIED = {"certificates", "deletions", "certificates_frontier", *AUDITED}
 NUMBERS = {"head", "residuals", "covariance", "scores", "lipschitz", "frontier"}
@@ -44,15 +45,16 @@ def append(path, text):
         ("audit.py", {*AUDITED, "provenance"}),
         (
             "lipschitz.py",
-            {"lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *LAST} - {"deletions"},
+            {"lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *LAST, *THEOREMS}
+            - {"deletions"},
         ),
         ("pair_certificates.py", {*CERTIFIED, "table2", "provenance"}),
-        ("plotting.py", PLOTS | LAST),
+        ("plotting.py", PLOTS | LAST | {"reduction_theorem"}),
         ("tables.py", {"fig2_spectrum", "fig4_frontier", *LAST}),
         ("covariance.py", GEOMETRY | LAST),
         ("backbone.py", {"backbone", "activations"} | NUMBERS | PLOTS | LAST),
         ("gradients.py", NUMBERS | PLOTS | LAST),
-        ("errors.py", SOURCES | NUMBERS | PLOTS | LAST),
+        ("errors.py", SOURCES | NUMBERS | PLOTS | LAST | THEOREMS),
     ],
 )
 def test_library_edit_reruns_exactly_its_dependants(editable, module, expected):

@@ -27,7 +27,16 @@ STAGES = [
     "audit",
 ]
 # Sections of the configuration that every experiment shares.
-SHARED = ["notice", "compute", "activations", "frontier", "certificates", "deletions", "audit"]
+SHARED = [
+    "notice",
+    "compute",
+    "activations",
+    "frontier",
+    "certificates",
+    "deletions",
+    "audit",
+    "theorems",
+]
 
 
 # --- configuration ---
@@ -130,6 +139,11 @@ def broken_references(config):
         low, high = config[section][key]
         if low >= high:
             problems.append(f"{section}.{key}: {low} is not below {high}")
+    block = config["theorems"]
+    if block["n_points"] < block["dimension"]:
+        problems.append(
+            f"theorems.n_points: {block['n_points']} is less than dimension, {block['dimension']}"
+        )
     block = config["deletions"]
     if block["attacked_per_test"] > block["pairs_per_test"]:
         problems.append(
