@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from wtrak.io import read_csv, read_json, write_csv, write_text
+from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.tables import html_page, latex, markdown, number, percent
+from wtrak.tables import number, percent, write_documents
 
 AGGREGATES = ("max", "median", "mean")
 TITLE = "Table 1: robustness comparison"
@@ -194,21 +194,7 @@ def main(smk):
         "Setting": display_setting(names, spectra, heads, papers),
     }
     write_csv(smk.output.csv, long)
-    write_text(
-        smk.output.md,
-        f"# {TITLE}\n\n"
-        + "\n".join(f"{heading}:\n\n{markdown(frame)}" for heading, frame in parts.items())
-        + f"\n{footer}\n",
-    )
-    write_text(
-        smk.output.tex,
-        f"% {footer}\n"
-        + "\n".join(
-            latex(frame, heading, f"tab:robustness-{k}")
-            for k, (heading, frame) in enumerate(parts.items(), start=1)
-        ),
-    )
-    write_text(smk.output.html, html_page(TITLE, parts, footer))
+    write_documents(smk.output, TITLE, parts, footer, "tab:robustness")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from wtrak.io import read_csv, read_json, write_csv, write_text
+from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.tables import html_page, latex, markdown, number
+from wtrak.tables import number, write_documents
 
 TITLE = "Table 3: certificates broken by attack"
 METHODS = {
@@ -55,9 +55,7 @@ def main(smk):
     heading = "Pairs whose order an attack turns at a cost below their certified radius"
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     write_csv(smk.output.csv, long)
-    write_text(smk.output.md, f"# {TITLE}\n\n{heading}:\n\n{markdown(display)}\n{footer}\n")
-    write_text(smk.output.tex, f"% {footer}\n" + latex(display, heading, "tab:audit"))
-    write_text(smk.output.html, html_page(TITLE, {heading: display}, footer))
+    write_documents(smk.output, TITLE, {heading: display}, footer, "tab:audit")
 
 
 if __name__ == "__main__":

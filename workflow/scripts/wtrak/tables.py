@@ -3,6 +3,8 @@
 import html
 import math
 
+from wtrak.io import write_text
+
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "ε": r"$\varepsilon$", "λ": r"$\lambda$"}
 _LATEX |= {"κ": r"$\kappa$", "√": r"$\surd$", "–": "--", "‖": r"$\|$", "φ": r"$\varphi$"}
@@ -90,6 +92,28 @@ def html_page(title, parts, footer):
         f"<meta name=viewport content='width=device-width'><title>{html.escape(title)}</title>"
         f"<style>{STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
     )
+
+
+def write_documents(output, title, parts, footer, label):
+    """Write tables as Markdown, LaTeX and HTML to ``output.md``, ``output.tex``, ``output.html``.
+
+    Parameters
+    ----------
+    parts : dict of str to pandas.DataFrame
+        Heading of each table of text.
+    footer : str
+        Data, weights and notice behind the tables.
+    label : str
+        Stem of the LaTeX labels; the number of the part is added.
+    """
+    sections = [f"{heading}:\n\n{markdown(frame)}" for heading, frame in parts.items()]
+    write_text(output.md, "\n".join([f"# {title}\n", *sections, f"{footer}\n"]))
+    tables = [
+        latex(frame, heading, f"{label}-{k}")
+        for k, (heading, frame) in enumerate(parts.items(), start=1)
+    ]
+    write_text(output.tex, "\n".join([f"% {footer}", *tables]))
+    write_text(output.html, html_page(title, parts, footer))
 
 
 def _text_columns(frame):
