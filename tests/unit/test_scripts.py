@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from snakemake.iocontainers import Namedlist
 
 import certificates as certificates_script
@@ -13,11 +14,13 @@ import deletions as deletions_script
 import frontier as frontier_script
 import head as head_script
 import lipschitz as lipschitz_script
+import refit as refit_script
 import residuals as residuals_script
 import scores as scores_script
 from reference import certified_share, covariance, explicit
 from wtrak.errors import WtrakError
-from wtrak.gradients import assemble, residuals
+from wtrak.gradients import append_constant, assemble, residuals
+from wtrak.head import train_head
 from wtrak.io import load_arrays, read_json, save_arrays
 from wtrak.lipschitz import natural
 from wtrak.pair_certificates import rigorous_radius
@@ -285,6 +288,73 @@ def check_deletions(folder, train, test, inverse, unit):
             assert found["epsilon"][t, k] == pytest.approx(least, rel=1e-6)
             in_deletions = least / unit["natural"]["median"]
             assert found["deletions"][t, k] == pytest.approx(in_deletions, rel=1e-6)
+
+
+def test_refitted_scores_are_those_of_a_head_trained_without_the_points(data):
+    """The refit check would compare with a head, covariance or labels of another training set."""
+    folder, arrays, features = data
+    run_chain(folder, "loss", "true_label")
+    labels = {split: arrays[f"{split}_labels"].astype(int) for split in ("train", "test")}
+    kept, points, tests = np.arange(5, 40), np.array([7, 20, 31]), np.arange(6)
+    settings = {
+        "n_classes": 3,
+        "device": torch.device("cpu"),
+        "recipe": RECIPE,
+        "gradient": "loss",
+        "test_label": "true_label",
+        "ridge": RIDGE,
+        "reduced": True,
+        "block_size": 7,
+    }
+    found = refit_script.refitted_scores(features, labels, kept, points, tests, settings)
+    h = append_constant(features["train"][kept])
+    weight, _, _ = train_head(h, labels["train"][kept], 3, RECIPE, torch.device("cpu"))
+
+    def phi(split, rows):
+        z = append_constant(features[split][rows]).astype(float) @ weight.T
+        e = residuals(z, labels[split][rows], "loss")
+        return explicit(assemble(features[split], e, rows))
+
+    q = covariance(phi("train", kept), RIDGE)
+    expected = phi("test", tests) @ np.linalg.solve(q, phi("train", points).T)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_refit_check_counts_what_it_says(data):
+    """Certified pairs would be counted that are not, or pairs that cannot exist."""
+    folder, _, _ = data
+    run_chain(folder, "loss", "true_label")
+    call(
+        refit_script,
+        folder,
+        {"table": "refit.csv"},
+        inputs={
+            "dataset": "dataset",
+            "activations": "activations",
+            "residuals": "residuals",
+            "factor": "factor",
+            "scores": "scores",
+        },
+        recipe=RECIPE,
+        gradient="loss",
+        test_label="true_label",
+        ridge=RIDGE,
+        n_test=4,
+        seed=0,
+        n_points=10,
+        pairs_per_test=10,
+        removals=[1, 3],
+        sets_per_size=2,
+        block_size=7,
+        device="cpu",
+    )
+    table = pd.read_csv(folder / "refit.csv")
+    assert len(table) == 8
+    for name in ("fixed", "refitted"):
+        assert (table[f"certified_flipped_{name}"] <= table[f"flipped_{name}"]).all()
+        assert (table[f"flipped_{name}"] <= table["pairs"]).all()
+    # One removal cannot turn a pair that is certified against it, features fixed: exact.
+    assert (table[table["removed"] == 1]["certified_flipped_fixed"] == 0).all()
 
 
 def test_more_scored_test_points_than_there_are_is_an_error(data):

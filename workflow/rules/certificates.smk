@@ -334,6 +334,7 @@ rule audit_tightness:
 rule table3:
     input:
         audits=of_experiments("results/experiments/{experiment}/audit.csv"),
+        refits=of_experiments("results/experiments/{experiment}/refit.csv"),
         provenance=records(),
     output:
         csv="results/tables/table3.csv",
@@ -362,3 +363,43 @@ rule table3:
         "Write table 3: certificates broken by attack"
     script:
         "../scripts/table3.py"
+
+
+rule refit:
+    input:
+        dataset=dataset_of,
+        activations=activations_of,
+        residuals="results/experiments/{experiment}/residuals.safetensors",
+        factor="results/experiments/{experiment}/covariance.safetensors",
+        scores="results/experiments/{experiment}/scores.safetensors",
+    output:
+        "results/experiments/{experiment}/refit.csv",
+    log:
+        "results/logs/refit/{experiment}.log",
+    benchmark:
+        "results/benchmarks/refit/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(4000),
+        runtime=minutes(60),
+    params:
+        code=code("refit.py"),
+        recipe=lambda w: stable(config["heads"][setting(w, "head")]),
+        gradient=lambda w: setting(w, "gradient"),
+        test_label=lambda w: setting(w, "test_label"),
+        ridge=lambda w: setting(w, "ridge"),
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+        seed=config["refit"]["seed"],
+        n_test=config["refit"]["n_test"],
+        n_points=config["refit"]["n_points"],
+        pairs_per_test=config["refit"]["pairs_per_test"],
+        removals=config["refit"]["removals"],
+        sets_per_size=config["refit"]["sets_per_size"],
+    message:
+        "Delete points of {wildcards.experiment}, refit the head, and compare the orders"
+    script:
+        "../scripts/refit.py"

@@ -25,6 +25,7 @@ STAGES = [
     "certificates",
     "deletions",
     "audit",
+    "refit",
 ]
 # Sections of the configuration that every experiment shares.
 SHARED = [
@@ -35,6 +36,7 @@ SHARED = [
     "certificates",
     "deletions",
     "audit",
+    "refit",
     "theorems",
 ]
 
@@ -124,6 +126,11 @@ def broken_references(config):
             "head": "heads",
         }.items():
             must_exist(f"experiments.{name}.{field}", block[field], section)
+        if config["refit"]["n_test"] > block["n_test_frontier"]:
+            problems.append(
+                f"refit.n_test: {config['refit']['n_test']} is more than n_test_frontier of "
+                f"{name}, {block['n_test_frontier']}"
+            )
         if block["n_test_frontier"] > block["n_test_scored"]:
             problems.append(
                 f"experiments.{name}.n_test_frontier: {block['n_test_frontier']} is more than "
@@ -150,8 +157,10 @@ def broken_references(config):
             f"deletions.attacked_per_test: {block['attacked_per_test']} is more than "
             f"pairs_per_test, {block['pairs_per_test']}"
         )
-    if block["removals"] != sorted(block["removals"]):
-        problems.append(f"deletions.removals: {block['removals']} is not in rising order")
+    for section in ("deletions", "refit"):
+        removals = config[section]["removals"]
+        if removals != sorted(removals):
+            problems.append(f"{section}.removals: {removals} is not in rising order")
     return problems
 
 

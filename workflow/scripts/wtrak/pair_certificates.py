@@ -152,13 +152,31 @@ def gap_without(gap, x, y, slack, cross):
     Notes
     -----
     x̃ = x/√D, ỹ = y/√D and O_kl = ψ_k·ψ_l/√(D_kD_l) for k ≠ l, zero on the diagonal: Woodbury on
-    nQ − Σ_K φφᵀ.
+    nQ − Σ_K φφᵀ. `scores_without` is the same for many scores.
+    """
+    return float(scores_without(np.array([[gap]]), x[None], y[None], slack, cross)[0, 0])
+
+
+def scores_without(scores, x, inner, slack, cross):
+    """All scores τ after a set K is removed, exactly and with the features fixed: Woodbury.
+
+    Parameters
+    ----------
+    scores : numpy.ndarray, shape (m, s)
+        τ of m test points and s training points.
+    x : numpy.ndarray, shape (m, r)
+        τ of the test points and the r points of K.
+    inner : numpy.ndarray, shape (s, r)
+        ψ_i·ψ_k of the training points and K.
+    slack : numpy.ndarray, shape (r,)
+        n − SI_k.
+    cross : numpy.ndarray, shape (r, r)
+        ψ_k·ψ_l; the diagonal is not used.
     """
     scale = 1 / np.sqrt(slack)
     overlap = cross * scale[:, None] * scale[None, :]
     np.fill_diagonal(overlap, 0.0)
-    solved = np.linalg.solve(np.eye(len(x)) - overlap, y * scale)
-    return gap + float((x * scale) @ solved)
+    return scores + (x * scale) @ np.linalg.solve(np.eye(len(slack)) - overlap, (inner * scale).T)
 
 
 def top_k_radius(scores, rows, radius_to_others):
