@@ -5,6 +5,7 @@ import pandas as pd
 import torch
 
 from wtrak.covariance import add_ridge, factorise, second_moment
+from wtrak.errors import WtrakError
 from wtrak.experiment import load_gradients
 from wtrak.gradients import append_constant, assemble, reduce_to_sum_zero, residuals
 from wtrak.gram import inner_products
@@ -76,6 +77,11 @@ def main(smk):
     tau, gram = products[:m], products[m:]
     slack = n - load_arrays(smk.input.scores, ["self_influence_train"])["self_influence_train"]
     others = np.setdiff1d(np.arange(n), panel)
+    if max(smk.params.removals) > len(others) or m > len(test):
+        raise WtrakError(
+            f"{max(smk.params.removals)} deletions and {m} test points are asked of "
+            f"{len(others)} training points beside the panel and {len(test)} test points"
+        )
 
     pairs = []
     for t in range(m):
