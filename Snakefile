@@ -31,13 +31,17 @@ FIGURES = expand(
         "head_training",
         "certificates_frontier",
         "audit_tightness",
+        "certified_radii",
+        "fig3_ood",
+        "natural_bound",
         "reduction_theorem",
+        "assumptions_sweep",
     ],
     format=["svg", "pdf"],
 )
 TABLES = expand(
     "results/tables/{table}.{format}",
-    table=["table1", "table2", "table3"],
+    table=["table1", "table2", "table3", "table4", "table5"],
     format=["csv", "md", "tex", "html"],
 )
 PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]
@@ -58,9 +62,16 @@ rule tables:
         TABLES,
 
 
+rule assumptions:
+    input:
+        expand("results/figures/assumptions_sweep.{format}", format=["svg", "pdf"]),
+        expand("results/tables/table5.{format}", format=["csv", "md", "tex", "html"]),
+
+
 include: "workflow/rules/data.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/geometry.smk"
 include: "workflow/rules/certificates.smk"
 include: "workflow/rules/theorems.smk"
+include: "workflow/rules/assumptions.smk"
 include: "workflow/rules/publish.smk"

@@ -8,18 +8,26 @@ import pytest
 import torch
 from snakemake.iocontainers import Namedlist
 
+import amplification as amplification_script
+import audit as audit_script
 import certificates as certificates_script
 import covariance as covariance_script
+import cross_leverage as cross_leverage_script
 import deletions as deletions_script
 import frontier as frontier_script
 import head as head_script
 import lipschitz as lipschitz_script
+import lipschitz_tightness as tightness_script
+import ood as ood_script
+import ood_activations as ood_activations_script
+import reading as reading_script
 import refit as refit_script
 import residuals as residuals_script
 import scores as scores_script
 from reference import certified_share, covariance, explicit
+from wtrak.backbone import backbone_state, build_backbone, forward_activations, untrained_state
 from wtrak.errors import WtrakError
-from wtrak.gradients import append_constant, assemble, residuals
+from wtrak.gradients import append_constant, assemble, reduce_to_sum_zero, residuals
 from wtrak.head import train_head
 from wtrak.io import load_arrays, read_json, save_arrays
 from wtrak.lipschitz import natural
@@ -40,7 +48,12 @@ def call(script, folder, outputs, threads=1, **parts):
         kind: Namedlist(fromdict={name: str(folder / path) for name, path in paths.items()})
         for kind, paths in {"input": parts.pop("inputs"), "output": outputs}.items()
     }
-    script.main(SimpleNamespace(**files, params=SimpleNamespace(**parts), threads=threads))
+    wildcards = SimpleNamespace(**parts.pop("wildcards", {}))
+    script.main(
+        SimpleNamespace(
+            **files, params=SimpleNamespace(**parts), threads=threads, wildcards=wildcards
+        )
+    )
 
 
 @pytest.fixture(scope="module")
@@ -138,10 +151,19 @@ def run_chain(folder, gradient, test_label, n_test_scored=10):
         device="cpu",
     )
     call(
+        cross_leverage_script,
+        folder,
+        {"bounds": "cross_leverage"},
+        inputs=geometry,
+        removals=[1, 3],
+        block_size=7,
+        device="cpu",
+    )
+    call(
         deletions_script,
         folder,
         {"pairs": "deletions.csv", "top_k": "top_k.csv"},
-        inputs=geometry,
+        inputs=geometry | {"cross_leverage": "cross_leverage"},
         n_test=4,
         seed=0,
         n_points=30,
@@ -266,6 +288,8 @@ def check_deletions(folder, train, test, inverse, unit):
     assert removed["exact", 1] == removed["first_order", 1] == removed["attack", 1]
     assert removed["replacement", 1] <= removed["exact", 1]
     assert removed["attack", 3] <= removed["attack", 1]
+    assert removed["rigorous", 1] == removed["exact", 1]
+    assert removed["rigorous", 3] <= min(removed["first_order", 3], removed["attack", 3])
     found = pd.read_csv(folder / "top_k.csv").set_index(["test", "k"])
     points = train @ np.linalg.cholesky(inverse)
     radius = np.linalg.norm(points, axis=1).max()
@@ -355,6 +379,236 @@ def test_refit_check_counts_what_it_says(data):
         assert (table[f"flipped_{name}"] <= table["pairs"]).all()
     # One removal cannot turn a pair that is certified against it, features fixed: exact.
     assert (table[table["removed"] == 1]["certified_flipped_fixed"] == 0).all()
+
+
+GEOMETRY = {
+    "activations": "activations",
+    "residuals": "residuals",
+    "factor": "factor",
+    "scores": "scores",
+    "deletion": "deletion.json",
+}
+
+
+@pytest.mark.parametrize("gradient", ["loss", "logit"])
+def test_a_reading_of_the_configured_setting_is_the_experiment_itself(data, gradient):
+    """The sweep would vary around other numbers than those of Table 1."""
+    folder, _, _ = data
+    for label in ("predicted", "true_label"):
+        run_chain(folder, gradient, label)
+        call(
+            reading_script,
+            folder,
+            {"table": "reading.csv"},
+            inputs={
+                "dataset": "dataset",
+                "activations": "activations",
+                "head": "head",
+                "frontier": "frontier.json",
+            },
+            experiment="mine",
+            variation="as configured",
+            gradient=gradient,
+            seed=0,
+            n_test=4,
+            pairs_per_test=4000,
+            n_wasserstein=30,
+            ridges=[1e-5, RIDGE],
+            block_size=7,
+            device="cpu",
+        )
+        table = pd.read_csv(folder / "reading.csv").set_index(["test_label", "ridge"])
+        found = table.loc[(label, RIDGE)]
+        constants = pd.read_csv(folder / "lipschitz.csv")
+        of = constants.set_index(["definition", "aggregate"])["lipschitz"]
+        names = {"natural": "capped", "gradient": "gradient", "spectral": "spectral"}
+        for name, definition in names.items():
+            for aggregate in ("max", "median", "mean"):
+                expected = of[definition, aggregate]
+                assert found[f"{name}_{aggregate}"] == pytest.approx(expected, rel=1e-6)
+        spectrum = read_json(folder / "spectrum.json")["spaces"]["full"]
+        assert found["kappa"] == pytest.approx(spectrum["condition_number"], rel=1e-8)
+        unit = read_json(folder / "deletion.json")["one_deletion"]["natural"]["median"]
+        assert found["one_deletion"] == pytest.approx(unit, rel=1e-6)
+        at = read_json(folder / "frontier.json")["at_paper_share"]["natural"]
+        if at is None:
+            assert np.isnan(found["natural_share"])
+            continue
+        # Sampled pairs against every pair.
+        assert found["natural_share"] == pytest.approx(0.687, abs=0.03)
+        assert found["epsilon_at_paper_share"] == pytest.approx(at["epsilon"], rel=0.15)
+        assert len(table) == 4
+
+
+def test_amplification_is_that_of_explicit_eigenvectors(data):
+    """The realised amplification would belong to other directions or test points."""
+    folder, _, _ = data
+    run_chain(folder, "loss", "true_label")
+    call(
+        amplification_script,
+        folder,
+        {"table": "amplification.csv"},
+        inputs=GEOMETRY,
+        ridge=RIDGE,
+        n_test=9,
+        block_size=7,
+        device="cpu",
+    )
+    table = pd.read_csv(folder / "amplification.csv")
+    arrays = load_arrays(folder / "residuals")
+    features = load_arrays(folder / "activations")
+
+    def phi(split):
+        return reduce_to_sum_zero(
+            assemble(features[split], arrays[f"{split}_residuals"], arrays[f"{split}_index"])
+        )
+
+    train, test = explicit(phi("train")), explicit(phi("test"))[:9]
+    values, vectors = np.linalg.eigh(covariance(train, RIDGE))
+    values, along = values[::-1], np.abs(test @ vectors[:, ::-1])
+    np.testing.assert_allclose(table["eigenvalue"], values, rtol=1e-8)
+    plain = np.linalg.norm(test, axis=1, keepdims=True)
+    euclidean = np.median(along / values / plain, axis=0)
+    np.testing.assert_allclose(table["euclidean_median"], euclidean, rtol=1e-5, atol=1e-9)
+    whitened = np.sqrt((along**2 / values).sum(axis=1, keepdims=True))
+    natural_ = np.quantile(along / np.sqrt(values) / whitened, 0.9, axis=0)
+    np.testing.assert_allclose(table["natural_p90"], natural_, rtol=1e-5, atol=1e-9)
+    assert (table["natural_p90"] <= 1 + 1e-9).all()
+    assert (table["euclidean_median"] <= 1 / values + 1e-9).all()
+
+
+def test_constants_are_in_the_order_that_the_theorem_says(data):
+    """The paper's bound would lie below the exact constant, or that below a slope on data."""
+    folder, _, _ = data
+    run_chain(folder, "loss", "true_label")
+    call(
+        tightness_script,
+        folder,
+        {"table": "tightness.csv"},
+        inputs=GEOMETRY,
+        n_test=4,
+        seed=0,
+        n_points=30,
+        pairs_per_test=20,
+        block_size=7,
+        device="cpu",
+    )
+    table = pd.read_csv(folder / "tightness.csv")
+    assert len(table) == 80
+    assert (table["on_training_points"] <= table["exact"] * (1 + 1e-9)).all()
+    assert (table["exact"] <= table["paper"] * (1 + 1e-9)).all()
+    assert (table["paper"] <= 2 * table["exact"] * (1 + 1e-9)).all()
+    scores = load_arrays(folder / "scores")
+    rows = {index: k for k, index in enumerate(scores["train_index"])}
+    for _, row in table.iterrows():
+        si = scores["self_influence_train"][rows[row["train_index"]]]
+        assert row["si_train"] == pytest.approx(si, rel=1e-8)
+        assert row["si_test"] == pytest.approx(
+            scores["self_influence_test"][int(row["test_index"])], rel=1e-8
+        )
+
+
+def test_audit_records_each_attack_and_breaks_nothing_rigorous(data):
+    """The cheapest attack would not be one of those made, or a guarantee would be broken."""
+    folder, _, _ = data
+    run_chain(folder, "loss", "true_label")
+    call(
+        audit_script,
+        folder,
+        {"table": "audit.csv"},
+        inputs=GEOMETRY,
+        n_test=4,
+        seed=0,
+        n_points=12,
+        pairs_per_test=10,
+        n_sources=12,
+        restarts=2,
+        ridge=RIDGE,
+        block_size=7,
+        device="cpu",
+    )
+    table = pd.read_csv(folder / "audit.csv")
+    kinds = [f"attack_{kind}" for kind in ("move", "spread", "reweighting", "deletion")]
+    np.testing.assert_array_equal(table["attack"], table[kinds].min(axis=1))
+    assert (table["rigorous"] <= table["attack"]).all()
+    assert (table["train_index_i"] != table["train_index_j"]).all()
+    # One deletion costs about one deletion.
+    turned = table[np.isfinite(table["attack_deletion"])]
+    assert (turned["attack_deletion"] / turned["one_deletion"]).between(0.2, 5).all()
+    assert len(turned) > 0
+
+
+def test_foreign_inputs_are_scored_as_test_points_are(data):
+    """Figure 3 would compare self-influence under different heads, labels or metrics."""
+    folder, _, features = data
+    run_chain(folder, "loss", "true_label")
+    # Foreign sets that are the test points themselves must come out the same.
+    save_arrays(folder / "foreign", {"blurred": features["test"][:5], "mnist": features["test"]})
+    call(
+        ood_script,
+        folder,
+        {"table": "ood.csv"},
+        inputs=GEOMETRY | {"dataset": "dataset", "foreign": "foreign", "head": "head"},
+        gradient="loss",
+        ridge=RIDGE,
+        neighbours=3,
+        block_size=7,
+        device="cpu",
+    )
+    table = pd.read_csv(folder / "ood.csv").set_index(["set", "row"])
+    test, blurred, mnist = (table.loc[name] for name in ("test", "blurred", "mnist"))
+    scores = load_arrays(folder / "scores")
+    np.testing.assert_allclose(test["si_true_label"], scores["self_influence_test"], rtol=1e-8)
+    np.testing.assert_allclose(blurred["si_true_label"], test["si_true_label"][:5], rtol=1e-8)
+    assert mnist["si_true_label"].isna().all()
+    np.testing.assert_allclose(mnist["si_predicted"], test["si_predicted"], rtol=1e-8)
+    np.testing.assert_allclose(mnist["distance"], test["distance"])
+    assert (table["cap"] == 2 * scores["self_influence_train"].max()).all()
+    run_chain(folder, "loss", "predicted")
+    predicted = load_arrays(folder / "scores", ["self_influence_test"])["self_influence_test"]
+    np.testing.assert_allclose(test["si_predicted"], predicted, rtol=1e-8)
+
+
+def test_foreign_activations_are_those_of_the_made_images(tmp_path):
+    """Sets of figure 3 would be swapped, shifted, or pass through another network."""
+    rng = np.random.default_rng(0)
+    for name, count in (("own", 6), ("other", 4)):
+        images = rng.integers(0, 256, size=(count, 8, 8, 1), dtype=np.uint8)
+        save_arrays(tmp_path / name, {"test_images": images, "test_labels": np.zeros(count)})
+    state = backbone_state("resnet18", untrained_state("resnet18", 0))
+    save_arrays(tmp_path / "weights", {k: v.numpy() for k, v in state.items()})
+    settings = {
+        "n_images": 5,
+        "seed": 0,
+        "blur_sigma": 1.0,
+        "datasets": ["other"],
+        "architecture": "resnet18",
+        "batch_size": 2,
+        "precision": "float32",
+        "device": "cpu",
+        "wildcards": {"size": "32"},
+    }
+    inputs = {"dataset": "own", "others": "other", "weights": "weights"}
+    files = {name: str(tmp_path / path) for name, path in inputs.items()}
+    files["others"] = [files["others"]]
+    smk = SimpleNamespace(
+        input=Namedlist(fromdict=files),
+        output=[str(tmp_path / "foreign")],
+        wildcards=SimpleNamespace(**settings.pop("wildcards")),
+        params=SimpleNamespace(**settings),
+    )
+    ood_activations_script.main(smk)
+    found = load_arrays(tmp_path / "foreign")
+    assert {name: len(x) for name, x in found.items()} == {
+        **dict.fromkeys(("blurred", "inverted", "noise"), 5),
+        "other": 4,
+    }
+    model = build_backbone("resnet18", state, torch.device("cpu"))
+    own = load_arrays(tmp_path / "own")["test_images"][:5]
+    other = load_arrays(tmp_path / "other")["test_images"]
+    for name, images in {"inverted": 255 - own, "other": other}.items():
+        expected = forward_activations(model, images, 32, batch_size=5)
+        np.testing.assert_allclose(found[name], expected, rtol=1e-3, atol=1e-4)
 
 
 def test_more_scored_test_points_than_there_are_is_an_error(data):

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from wtrak.lipschitz import euclidean_gradient, natural
-from wtrak.theorems import NORMALISATIONS, SHAPES, lipschitz_ratios, slope, spectrum
+from wtrak.theorems import (
+    NORMALISATIONS,
+    SHAPES,
+    largest_slope,
+    lipschitz_ratios,
+    slope,
+    spectrum,
+)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -59,3 +66,19 @@ def test_slope_is_the_exponent():
     """The fitted exponent would not be comparable with the theorem's 1/2."""
     x = np.geomspace(1, 1e6, 7)
     assert slope(x, 3 * x**0.5) == pytest.approx(0.5)
+
+
+def test_largest_slope_is_over_all_pairs_but_duplicates():
+    """A Lipschitz constant on data would be missed, or be infinite for a duplicate."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((12, 3))
+    x[5] = x[2]
+    values = rng.standard_normal(12)
+    distances = np.linalg.norm(x[:, None] - x, axis=2)
+    expected = max(
+        abs(values[i] - values[j]) / distances[i, j]
+        for i in range(12)
+        for j in range(12)
+        if i != j and {i, j} != {2, 5}
+    )
+    assert largest_slope(values, distances) == pytest.approx(expected)

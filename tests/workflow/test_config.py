@@ -18,6 +18,7 @@ DIGITS = QUICK_CONFIG["experiments"]["digits"]
 
 # Sections in which the user chooses the names of the blocks.
 NAMED = [("data", "sources"), ("datasets",), ("backbones",), ("heads",), ("experiments",)]
+NAMED += [("assumptions", "variations")]
 
 
 # --- mistakes, as a user meets them ---
@@ -103,6 +104,21 @@ MISTAKES = {
         "known here are description, format, kind, notice, package, sha256, version",
     ),
     "an unknown kind": ("data.sources.d", [{"kind": "ftp"}], "file, https, npm, pypi or embedded"),
+    "an unknown key of a variation": (
+        "assumptions.variations.v",
+        {"ridge": 1.0e-4},
+        "known here are gradient, head, image_size",
+    ),
+    "a variation of nothing": ("assumptions.variations.w", {}, "what it changes"),
+    "a name with two underscores": ("assumptions.variations.x__y", {"head": "adam"}, "single"),
+    "an experiment like a variation": ("experiments.digits__adam", dict(DIGITS), "single"),
+    "one name for some variations": ("assumptions.run", "adam", "'all', or a list of names"),
+    "a ridge of the sweep at zero": ("assumptions.ridges", [0, 1.0e-4], "above 0"),
+    "a file that leads outside": (
+        "data.sources.i",
+        [{"kind": "https", "url": "https://x/y/", "files": ["../z"]}],
+        "without folders",
+    ),
     "an unknown format": (
         "data.sources.e",
         [{"kind": "file", "path": "x", "format": "zip"}],
@@ -123,6 +139,9 @@ INSIDE = {
     "a key of another kind": "data.sources.c.0.url",
     "an unknown kind": "data.sources.d.0.kind",
     "an unknown format": "data.sources.e.0.format",
+    "an unknown key of a variation": "assumptions.variations.v.ridge",
+    "a ridge of the sweep at zero": "assumptions.ridges.0",
+    "a file that leads outside": "data.sources.i.0.files.0",
     "a range for a version": "data.sources.f.0.version",
     "a source without its address": "data.sources.g.0.url",
 }
@@ -192,18 +211,28 @@ def test_missing_keys_are_named_once_each(incomplete, block, missing):
 
 
 # What a schema cannot see: the same form as above.
+# The key that the message must name, where it lies inside the value.
+WITHIN = {"no such head of a variation": "assumptions.variations.odd.head"}
 BROKEN_REFERENCES = {
-    "no such dataset": ("experiments.digits.dataset", "mnist", "cifar10, digits"),
+    "no such dataset": ("experiments.digits.dataset", "svhn", "cifar10, digits"),
     "no such backbone": ("experiments.digits.backbone", "vit", "resnet18, untrained"),
-    "no such head": ("experiments.digits.head", "adamw", "adam, lbfgs, sgd"),
+    "no such head": ("experiments.digits.head", "adamw", "adam, adam_1, lbfgs, regularised, sgd"),
     "no such source of a dataset": (
         "datasets.cifar10.source",
         "cifar",
-        "cifar10, digits, resnet18",
+        "cifar10, digits, measurements, mnist, resnet18",
     ),
     "no such source of weights": ("backbones.resnet18.weights", "r18", "resnet18, untrained"),
     "no such experiment": ("run.experiments", ["digits", "nope"], "cifar10, cifar10_5k, digits"),
     "frontier beyond the scores": ("experiments.digits.n_test_frontier", 361, "n_test_scored, 360"),
+    "no such foreign dataset": ("ood.datasets", ["svhn"], "cifar10, digits"),
+    "no such variation": ("assumptions.run", ["size_16"], "adam, adam_1, logit"),
+    "no such head of a variation": (
+        "assumptions.variations.odd",
+        {"head": "adamw"},
+        "adam, adam_1, lbfgs",
+    ),
+    "ridges in no order": ("assumptions.ridges", [1.0e-3, 1.0e-4], "not in rising order"),
     "shards that cut a batch": ("activations.shard_size", 1000, "multiple of batch_size, 64"),
     "a reversed range": ("frontier.share_range", [0.9, 0.1], "not below 0.1"),
     "a dataset from weights": ("datasets.odd.source", "resnet18", "format"),
@@ -226,6 +255,7 @@ def dangling(tmp_path_factory):
 def test_broken_reference_is_named_with_its_key_and_what_is_allowed(dangling, case):
     """If it failed, a name that points nowhere would end a job, hours later, in a KeyError."""
     key, _, allowed = BROKEN_REFERENCES[case]
+    key = WITHIN.get(case, key)
     lines = [line for line in problems(dangling) if line.startswith(f"{key}: ")]
     assert len(lines) == 1, dangling.stdout
     assert allowed in lines[0]
@@ -391,7 +421,8 @@ def is_used(path, text):
     """Whether a key of the configuration reaches a rule, and the script behind it."""
     *_, key = path
     match path:
-        case ("experiments", "*", _):
+        # A variation is laid over its experiment.
+        case ("experiments", "*", _) | ("assumptions", "variations", "*", _):
             return bool(re.search(rf"setting\(\w+, '{key}'\)|block\['{key}'\]", text))
         case ("datasets" | "backbones" as section, "*", _):
             return bool(re.search(rf"config\['{section}'\]\[[^\n]*?\]\['{key}'\]", text))

@@ -11,18 +11,24 @@ from conftest import QUICK, REPOSITORY, snakemake
 pytestmark = pytest.mark.slow
 
 PLOTS = {"fig2_spectrum", "fig4_frontier", "head_training", "certificates_frontier"}
-PLOTS |= {"audit_tightness"}
+PLOTS |= {"audit_tightness", "certified_radii", "fig3_ood", "natural_bound", "assumptions_sweep"}
 THEOREMS = {"lipschitz_ratio", "reduction_theorem"}
-AUDITED = {"audit", "audit_tightness", "table3"}
+AUDITED = {"audit", "audit_tightness", "certified_radii", "table3"}
 REFITTED = {"refit", "table3"}
-CERTIFIED = {"certificates", "deletions", "certificates_frontier", *AUDITED, *REFITTED}
+REMOVED = {"cross_leverage", "deletions", "certificates_frontier", "certified_radii", "table2"}
+CERTIFIED = {"certificates", "certificates_frontier", "table2", *AUDITED, *REFITTED}
+CERTIFIED |= REMOVED
+FOREIGN = {"ood", "fig3_ood", "table4"}
+SWEPT = {"reading", "assumptions_sweep", "table5"}
+TIGHTNESS = {"lipschitz_tightness", "natural_bound"}
 NUMBERS = {"head", "residuals", "covariance", "scores", "lipschitz", "frontier"}
-NUMBERS |= {"certificates", "deletions", "audit", "refit"}
-SOURCES = {"dataset", "backbone", "activations"}
-LAST = {"table1", "table2", "table3", "provenance"}
-# What follows from the covariance.
-GEOMETRY = {"covariance", "scores", "lipschitz", "frontier", "fig2_spectrum", "fig4_frontier"}
-GEOMETRY |= CERTIFIED
+NUMBERS |= {"certificates", "cross_leverage", "deletions", "audit", "refit", "amplification"}
+NUMBERS |= {"ood", "reading", "lipschitz_tightness"}
+SOURCES = {"dataset", "backbone", "activations", "ood_activations"}
+LAST = {"table1", "table2", "table3", "table4", "table5", "provenance"}
+# What follows from the scores, and from the covariance.
+SCORED = {"scores", "lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *FOREIGN, *TIGHTNESS}
+GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT}
 
 
 def planned(repository, *arguments):
@@ -41,16 +47,23 @@ def append(path, text):
     [
         (
             "certificates.py",
-            {"frontier", "fig4_frontier", "table1", "provenance"}
+            {"frontier", "fig4_frontier", "table1", "provenance", *SWEPT}
             | {"certificates", "certificates_frontier", "table2"},
         ),
         ("audit.py", {*AUDITED, "provenance"}),
+        ("cross_leverage.py", {*REMOVED, "provenance"}),
+        # Other content is told by its hash, so that a new decoder re-runs no computation.
+        ("data.py", {"dataset", "provenance", *PLOTS, *LAST}),
+        ("readings.py", {*SWEPT, "provenance"}),
         (
             "lipschitz.py",
-            {"lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *LAST, *THEOREMS}
-            - {"deletions", "refit"},
+            {"lipschitz", "frontier", "fig4_frontier", "certificates", "certificates_frontier"}
+            | {*AUDITED, *SWEPT, *TIGHTNESS, *THEOREMS, "table1", "table2", "provenance"},
         ),
-        ("pair_certificates.py", {*CERTIFIED, "table2", "provenance"}),
+        (
+            "pair_certificates.py",
+            CERTIFIED - {"cross_leverage"} | TIGHTNESS | {"provenance"},
+        ),
         ("plotting.py", PLOTS | LAST | {"reduction_theorem"}),
         ("tables.py", {"fig2_spectrum", "fig4_frontier", *LAST}),
         ("covariance.py", GEOMETRY | LAST),

@@ -166,6 +166,7 @@ rule deletions:
         factor="results/experiments/{experiment}/covariance.safetensors",
         scores="results/experiments/{experiment}/scores.safetensors",
         deletion="results/experiments/{experiment}/one_deletion.json",
+        cross_leverage="results/experiments/{experiment}/cross_leverage.safetensors",
     output:
         pairs="results/experiments/{experiment}/deletions.csv",
         top_k="results/experiments/{experiment}/top_k.csv",
@@ -293,6 +294,9 @@ rule audit:
         seed=config["audit"]["seed"],
         n_points=config["audit"]["n_points"],
         pairs_per_test=config["audit"]["pairs_per_test"],
+        n_sources=config["audit"]["n_sources"],
+        restarts=config["audit"]["restarts"],
+        ridge=lambda w: setting(w, "ridge"),
     message:
         "Attack the certificates of {wildcards.experiment}"
     script:
@@ -404,3 +408,66 @@ rule refit:
         "Delete points of {wildcards.experiment}, refit the head, and compare the orders"
     script:
         "../scripts/refit.py"
+
+
+rule cross_leverage:
+    input:
+        activations=activations_of,
+        residuals="results/experiments/{experiment}/residuals.safetensors",
+        factor="results/experiments/{experiment}/covariance.safetensors",
+        scores="results/experiments/{experiment}/scores.safetensors",
+    output:
+        "results/experiments/{experiment}/cross_leverage.safetensors",
+    log:
+        "results/logs/cross_leverage/{experiment}.log",
+    benchmark:
+        "results/benchmarks/cross_leverage/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(6000),
+        runtime=minutes(30),
+    params:
+        code=code("cross_leverage.py"),
+        removals=config["deletions"]["removals"],
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+    message:
+        "Bound how removals from {wildcards.experiment} act on one another"
+    script:
+        "../scripts/cross_leverage.py"
+
+
+rule certified_radii:
+    input:
+        audits=of_experiments("results/experiments/{experiment}/audit.csv"),
+        top_k=of_experiments("results/experiments/{experiment}/top_k.csv"),
+        records=of_experiments("results/experiments/{experiment}/head.json"),
+        provenance=records(),
+    output:
+        svg=report(
+            "results/figures/certified_radii.svg",
+            caption="../report/certified_radii.rst",
+            category="Figures",
+            labels={"figure": "Certified radii of pairs and top sets"},
+        ),
+        pdf="results/figures/certified_radii.pdf",
+    log:
+        "results/logs/certified_radii.log",
+    benchmark:
+        "results/benchmarks/certified_radii.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("certified_radii.py"),
+        experiments=experiments(),
+        notice=config["notice"],
+    message:
+        "Draw the distributions of certified radii"
+    script:
+        "../scripts/certified_radii.py"

@@ -26,7 +26,13 @@ STAGES = [
     "deletions",
     "audit",
     "refit",
+    "amplification",
+    "cross_leverage",
+    "lipschitz_tightness",
+    "ood",
 ]
+# Between the name of an experiment and that of a variation of it.
+VARIED = "__"
 # Sections of the configuration that every experiment shares.
 SHARED = [
     "notice",
@@ -37,6 +43,9 @@ SHARED = [
     "deletions",
     "audit",
     "refit",
+    "ood",
+    "tightness",
+    "assumptions",
     "theorems",
 ]
 
@@ -136,6 +145,17 @@ def broken_references(config):
                 f"experiments.{name}.n_test_frontier: {block['n_test_frontier']} is more than "
                 f"n_test_scored, {block['n_test_scored']}"
             )
+    for name in config["ood"]["datasets"]:
+        must_exist("ood.datasets", name, "datasets")
+    block = config["assumptions"]
+    if block["run"] != "all":
+        for name in block["run"]:
+            must_exist("assumptions.run", name, "assumptions.variations")
+    for name, changes in block["variations"].items():
+        if "head" in changes:
+            must_exist(f"assumptions.variations.{name}.head", changes["head"], "heads")
+    if block["ridges"] != sorted(block["ridges"]):
+        problems.append(f"assumptions.ridges: {block['ridges']} is not in rising order")
     if config["run"]["experiments"] != "all":
         for name in config["run"]["experiments"]:
             must_exist("run.experiments", name, "experiments")
@@ -221,14 +241,52 @@ def experiments():
     return [name for name in config["experiments"] if chosen == "all" or name in chosen]
 
 
+def experiment_block(name):
+    """Settings of an experiment, or of a variation of one, as in ``cifar10__size_32``."""
+    name, _, variation = name.partition(VARIED)
+    block = config["experiments"][name]
+    return block | config["assumptions"]["variations"][variation] if variation else block
+
+
 def setting(wildcards, key):
     """A key of the experiment that the wildcards name."""
-    return config["experiments"][wildcards.experiment][key]
+    return experiment_block(wildcards.experiment)[key]
+
+
+def variations():
+    """Names of the variations to compute, in the order of the configuration."""
+    chosen = config["assumptions"]["run"]
+    names = config["assumptions"]["variations"]
+    return [name for name in names if chosen == "all" or name in chosen]
+
+
+def of_readings(pattern):
+    """A path pattern for every experiment to run as it is, and for every variation of it."""
+    names = [
+        name
+        for experiment in experiments()
+        for name in [experiment, *(f"{experiment}{VARIED}{v}" for v in variations())]
+    ]
+    return expand(pattern, experiment=names)
+
+
+def head_of(wildcards):
+    """The head of an experiment; a variation that changes neither it nor its input shares it."""
+    name, _, variation = wildcards.experiment.partition(VARIED)
+    changed = config["assumptions"]["variations"].get(variation, {})
+    own = {"head", "image_size"} & set(changed)
+    return f"results/experiments/{wildcards.experiment if own else name}/head.safetensors"
+
+
+def frontier_of(wildcards):
+    """The frontier of an experiment, or of the one that a variation belongs to."""
+    name = wildcards.experiment.partition(VARIED)[0]
+    return f"results/experiments/{name}/frontier.json"
 
 
 def activations_of(wildcards):
     """The activations file that an experiment shares with all of its dataset, backbone and size."""
-    block = config["experiments"][wildcards.experiment]
+    block = experiment_block(wildcards.experiment)
     return f"results/activations/{block['dataset']}/{block['backbone']}/{block['image_size']}.safetensors"
 
 
@@ -247,6 +305,17 @@ def content_of(wildcards):
     return config["datasets"][name]["content_sha256"]
 
 
+def foreign_of(wildcards):
+    """Activations of foreign inputs by the backbone of an experiment."""
+    block = experiment_block(wildcards.experiment)
+    return f"results/ood/{block['dataset']}/{block['backbone']}/{block['image_size']}.safetensors"
+
+
+def foreign_datasets():
+    """Dataset files whose test images are foreign inputs."""
+    return [f"results/datasets/{name}.safetensors" for name in config["ood"]["datasets"]]
+
+
 def of_experiments(pattern):
     """A path pattern for every experiment to run."""
     return expand(pattern, experiment=experiments())
@@ -255,23 +324,34 @@ def of_experiments(pattern):
 def records():
     """Provenance records of the datasets and backbones in use."""
     blocks = [config["experiments"][name] for name in experiments()]
+    datasets = {block["dataset"] for block in blocks}
     return sorted(
-        {f"results/datasets/{block['dataset']}.json" for block in blocks}
+        {f"results/datasets/{name}.json" for name in datasets}
         | {f"results/backbones/{block['backbone']}.json" for block in blocks}
     )
 
 
+def records_with_foreign():
+    """The same, with those of datasets that serve as foreign inputs."""
+    foreign = {f"results/datasets/{name}.json" for name in config["ood"]["datasets"]}
+    return sorted(foreign | set(records()))
+
+
 def benchmarks():
     """Benchmark files of every job behind the results, for their wall times."""
-    blocks = [config["experiments"][name] for name in experiments()]
-    shared = set()
-    for block in blocks:
+    shared = {f"results/benchmarks/dataset/{name}.tsv" for name in config["ood"]["datasets"]}
+    varied = [f"{name}{VARIED}{v}" for name in experiments() for v in variations()]
+    for name in [*experiments(), *varied]:
+        block = experiment_block(name)
         dataset, backbone, size = block["dataset"], block["backbone"], block["image_size"]
         shared |= {
             f"results/benchmarks/dataset/{dataset}.tsv",
             f"results/benchmarks/backbone/{backbone}.tsv",
             f"results/benchmarks/activations/{dataset}_{backbone}_{size}.tsv",
+            f"results/benchmarks/reading/{name}.tsv",
         }
+        if name in experiments():
+            shared.add(f"results/benchmarks/ood_activations/{dataset}_{backbone}_{size}.tsv")
     return sorted(shared) + expand(
         "results/benchmarks/{stage}/{experiment}.tsv",
         stage=STAGES,
@@ -297,17 +377,24 @@ def published_config():
     def chosen(section, names):
         return {name: config[section][name] for name in names}
 
-    datasets = chosen("datasets", {block["dataset"] for block in blocks})
+    used_datasets = {block["dataset"] for block in blocks} | set(config["ood"]["datasets"])
+    datasets = chosen("datasets", used_datasets)
     backbones = chosen("backbones", {block["backbone"] for block in blocks})
     sources = {block["source"] for block in datasets.values()}
     sources |= {block["weights"] for block in backbones.values()} - {"untrained"}
+    heads = {block["head"] for block in blocks}
+    heads |= {
+        block["head"]
+        for name, block in config["assumptions"]["variations"].items()
+        if "head" in block and name in variations()
+    }
     return stable(
         {key: config[key] for key in SHARED}
         | {
             "experiments": used,
             "datasets": datasets,
             "backbones": backbones,
-            "heads": chosen("heads", {block["head"] for block in blocks}),
+            "heads": chosen("heads", heads),
             "sources": {name: config["data"]["sources"][name] for name in sources},
         }
     )

@@ -67,6 +67,7 @@ rule fig2_spectrum:
     input:
         spectra=of_experiments("results/experiments/{experiment}/spectrum.csv"),
         records=of_experiments("results/experiments/{experiment}/spectrum.json"),
+        amplifications=of_experiments("results/experiments/{experiment}/amplification.csv"),
         provenance=records(),
     output:
         svg=report(
@@ -125,3 +126,33 @@ rule head_training:
         "Draw the training curves of the heads"
     script:
         "../scripts/head_training.py"
+
+
+rule amplification:
+    input:
+        activations=activations_of,
+        residuals="results/experiments/{experiment}/residuals.safetensors",
+        factor="results/experiments/{experiment}/covariance.safetensors",
+    output:
+        "results/experiments/{experiment}/amplification.csv",
+    log:
+        "results/logs/amplification/{experiment}.log",
+    benchmark:
+        "results/benchmarks/amplification/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=1,
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
+    params:
+        code=code("amplification.py"),
+        ridge=lambda w: setting(w, "ridge"),
+        n_test=lambda w: setting(w, "n_test_scored"),
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+    message:
+        "Measure the amplification along each eigenvector of {wildcards.experiment}"
+    script:
+        "../scripts/amplification.py"

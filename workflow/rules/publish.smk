@@ -4,7 +4,7 @@
 rule provenance:
     input:
         results=FIGURES + TABLES,
-        records=records(),
+        records=records_with_foreign(),
         benchmarks=benchmarks(),
     output:
         report(

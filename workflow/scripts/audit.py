@@ -1,10 +1,19 @@
 """Attack certified pairs of one experiment, and set the cost found against every certificate."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import torch
 
-from wtrak.audit import attack_radius, coordinates
+from wtrak.audit import (
+    coordinates,
+    deletion_attack,
+    move_attack,
+    reweighting_attack,
+    spread_attack,
+)
+from wtrak.covariance import factorise
 from wtrak.errors import WtrakError
 from wtrak.experiment import load_gradients
 from wtrak.gram import inner_products
@@ -18,6 +27,7 @@ from wtrak.pair_certificates import (
 )
 from wtrak.runtime import progress, run, select_device
 from wtrak.scores import whitened
+from wtrak.wasserstein import deletion_distances
 
 
 def certified_radii(i, j, gap, difference, tau, si, paper, norm_test, radius):
@@ -33,13 +43,47 @@ def certified_radii(i, j, gap, difference, tau, si, paper, norm_test, radius):
     }
 
 
+def attacks(pair, radius, panel, gram, restarts):
+    """Cost of each attack that moves mass, by kind."""
+    return {
+        "move": move_attack(pair, radius, restarts=restarts),
+        "spread": spread_attack(pair, radius, panel, gram, restarts=restarts),
+        "reweighting": reweighting_attack(pair, panel, gram),
+    }
+
+
+class Deletions:
+    """Inner products of test points and a panel in the space where a deletion has rank one.
+
+    There Q − (λ/n)·I is the identity: see `deletion_attack`.
+    """
+
+    def __init__(self, factor, ridge, train, test, panel, block_size):
+        shifted = factor @ factor.T
+        shifted.diagonal().sub_(ridge / len(train))
+        of = factorise(shifted)
+        points = whitened(train.take(panel), of, block_size=block_size)
+        queries = whitened(test, of, block_size=block_size)
+        self.x = (queries @ points.T).cpu().numpy()
+        self.gram = (points @ points.T).cpu().numpy()
+        self.n = len(train)
+
+    def cost(self, sign, t, first, second, distances):
+        """Least distance of a deletion that turns the pair (first, second) of the panel."""
+        y = self.gram[first] - self.gram[second]
+        gap = self.x[t, first] - self.x[t, second]
+        return deletion_attack(sign, gap, self.x[t], y, np.diag(self.gram), self.n, distances)
+
+
 def main(smk):
     device = select_device(smk.params.device)
     factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
     gradients = load_gradients(smk.input.activations, smk.input.residuals, smk.input.factor)
     train, test, m = gradients["train"], gradients["test"], smk.params.n_test
+    n = len(train)
     if m > len(test):
         raise WtrakError(f"{m} test points are to be audited, but there are {len(test)}")
+    test = test.take(slice(0, m))
     block_size = smk.params.block_size
     s = load_arrays(smk.input.scores)
     si, si_test = s["self_influence_train"], s["self_influence_test"][:m]
@@ -48,12 +92,15 @@ def main(smk):
     unit = read_json(smk.input.deletion)["one_deletion"]["natural"]["median"]
 
     rng = np.random.default_rng(smk.params.seed)
-    panel = np.sort(
-        rng.choice(len(train), size=min(smk.params.n_points, len(train)), replace=False)
-    )
-    queries = whitened(test.take(slice(0, m)), factor, block_size=block_size)
+    n_points = min(smk.params.n_points, n)
+    of_pairs = np.sort(rng.choice(n, size=n_points, replace=False))
+    # Beside the points of the pairs, those that attacks may move: the most influential, and others.
+    sources = np.argsort(-si, kind="stable")[: smk.params.n_sources // 2]
+    others = rng.choice(n, size=min(smk.params.n_sources // 2, n), replace=False)
+    panel = np.concatenate([of_pairs, np.setdiff1d(np.union1d(sources, others), of_pairs)])
+    queries = whitened(test, factor, block_size=block_size)
     points = whitened(train.take(panel), factor, block_size=block_size)
-    with progress(len(train), "inner products", "examples") as advance:
+    with progress(n, "inner products", "examples") as advance:
         products = inner_products(
             train,
             torch.cat([queries, points]),
@@ -61,39 +108,44 @@ def main(smk):
             block_size=block_size,
             advance=advance,
         )
-    tau, gram = products[:m], products[m:]
+    tau, inner = products[:m], products[m:]
+    gram = inner[:, panel]
+    squared = si[panel][:, None] + si - 2 * inner
+    distances = deletion_distances(np.sqrt(np.maximum(squared, 0.0)).mean(axis=1), n)
+    deletions = Deletions(factor, smk.params.ridge, train, test, panel, block_size)
+
+    def of_test_point(t, seed):
+        norm_test = float(np.sqrt(si_test[t]))
+        generator = np.random.default_rng(seed)
+        chosen = generator.integers(n_points, size=(smk.params.pairs_per_test, 2))
+        found = []
+        for first, second in chosen[chosen[:, 0] != chosen[:, 1]]:
+            i, j = panel[first], panel[second]
+            y = inner[first] - inner[second]
+            gap = float(tau[t, i] - tau[t, j])
+            difference = float(np.sqrt(max(y[i] - y[j], 0.0)))
+            pair = coordinates(tau[t], y, si, norm_test, difference, gap)
+            costs = attacks(pair, radius, panel, gram, smk.params.restarts)
+            costs["deletion"] = deletions.cost(np.sign(gap), t, first, second, distances)
+            row = {
+                "test_index": test.index[t],
+                "train_index_i": train.index[i],
+                "train_index_j": train.index[j],
+                "capped": bool(si_test[t] > 2 * si.max()),
+                "attack": min(costs.values()),
+            }
+            row |= {f"attack_{kind}": cost for kind, cost in costs.items()}
+            constants = paper.test[t] * paper.train
+            found.append(
+                row
+                | certified_radii(i, j, gap, difference, tau[t], si, constants, norm_test, radius)
+            )
+        return found
+
     rows = []
-    with progress(m, "audit", "test points") as advance:
-        for t in range(m):
-            norm_test = float(np.sqrt(si_test[t]))
-            chosen = rng.integers(len(panel), size=(smk.params.pairs_per_test, 2))
-            for first, second in chosen[chosen[:, 0] != chosen[:, 1]]:
-                i, j = panel[first], panel[second]
-                y = gram[first] - gram[second]
-                gap = float(tau[t, i] - tau[t, j])
-                difference = float(np.sqrt(max(y[i] - y[j], 0.0)))
-                pair = coordinates(tau[t], y, si, norm_test, difference, gap)
-                certified = certified_radii(
-                    i,
-                    j,
-                    gap,
-                    difference,
-                    tau[t],
-                    si,
-                    paper.test[t] * paper.train,
-                    norm_test,
-                    radius,
-                )
-                rows.append(
-                    {
-                        "test_index": test.index[t],
-                        "train_index_i": train.index[i],
-                        "train_index_j": train.index[j],
-                        "capped": bool(si_test[t] > 2 * si.max()),
-                        "attack": attack_radius(pair, radius),
-                    }
-                    | certified
-                )
+    with progress(m, "audit", "test points") as advance, ThreadPoolExecutor(smk.threads) as pool:
+        for found in pool.map(of_test_point, range(m), rng.integers(2**63, size=m)):
+            rows += found
             advance(1)
     frame = pd.DataFrame(rows)
     frame["one_deletion"] = unit

@@ -13,6 +13,7 @@ from wtrak.io import load_arrays, read_json, write_csv
 from wtrak.pair_certificates import (
     gap_without,
     harmful_order,
+    removal_bound,
     rigorous_radius,
     survives_removal,
     survives_replacement,
@@ -21,9 +22,19 @@ from wtrak.pair_certificates import (
 from wtrak.runtime import progress, run, select_device
 from wtrak.scores import whitened
 
+# Kinds that are about sets of every size.
+SETS = ("first_order", "rigorous", "attack")
 
-def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius, attack):
+
+def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius, bounds, attack):
     """What removing or replacing training points does to one pair's order.
+
+    Parameters
+    ----------
+    bounds : numpy.ndarray, shape (n, len(removals))
+        Of the cross-leverages, for `removal_bound`.
+    attack : callable or None
+        Maps rows to their inner products; without it sets are not attacked, nor bounded.
 
     Returns
     -------
@@ -43,6 +54,10 @@ def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius,
         "first_order": [bool(abs(gap) > cumulative[m - 1]) for m in removals],
     }
     if attack is not None:
+        out["rigorous"] = [
+            bool(abs(gap) > removal_bound(gap, tau, y, slack, bounds[:, k], m))
+            for k, m in enumerate(removals)
+        ]
         cross = attack(rows)
         held, survives = True, []
         for m in removals:
@@ -69,6 +84,7 @@ def main(smk):
     si = s["self_influence_train"]
     radius, slack = float(np.sqrt(si.max())), n - si
     unit = read_json(smk.input.deletion)["one_deletion"]["natural"]["median"]
+    bounds = np.asfortranarray(load_arrays(smk.input.cross_leverage, ["bounds"])["bounds"])
 
     rng = np.random.default_rng(smk.params.seed)
     n_points = min(smk.params.n_points, n)
@@ -114,6 +130,7 @@ def main(smk):
                     removals,
                     norm_test=norms_test[t],
                     radius=radius,
+                    bounds=bounds,
                     attack=cross if attacked else None,
                 )
             )
@@ -138,8 +155,8 @@ def main(smk):
             advance(1)
 
     rows = []
-    for kind in ("exact", "replacement", "first_order", "attack"):
-        for position, count in enumerate(removals if kind in ("first_order", "attack") else [1]):
+    for kind in ("exact", "replacement", "first_order", "rigorous", "attack"):
+        for position, count in enumerate(removals if kind in SETS else [1]):
             # By test point, whose pairs are not independent.
             shares = np.array(
                 [np.mean([p[kind][position] for p in found if kind in p]) for found, _ in results]

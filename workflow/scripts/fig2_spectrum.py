@@ -19,9 +19,15 @@ from wtrak.tables import number
 def main(smk):
     set_style()
     figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.1))
-    inputs = zip(smk.params.experiments, smk.input.spectra, smk.input.records, strict=True)
+    inputs = zip(
+        smk.params.experiments,
+        smk.input.spectra,
+        smk.input.records,
+        smk.input.amplifications,
+        strict=True,
+    )
     ridges = set()
-    for position, (name, spectrum, record) in enumerate(inputs):
+    for position, (name, spectrum, record, amplification) in enumerate(inputs):
         record = read_json(record)
         spectrum = read_csv(spectrum)
         full = spectrum[spectrum["space"] == "full"]
@@ -30,6 +36,15 @@ def main(smk):
         label = f"{experiment_label(name, record['n_train'])}\nκ = {number(kappa)}"
         left.plot(full["rank"], full["eigenvalue"], label=label, **style)
         right.plot(full["rank"], 1 / full["eigenvalue"], **style)
+        realised = read_csv(amplification)
+        for metric in ("euclidean", "natural"):
+            right.plot(
+                realised["rank"],
+                realised[f"{metric}_median"].where(realised[f"{metric}_median"] > 0),
+                color=style["color"],
+                linewidth=0.4,
+                alpha=0.5,
+            )
         ridges.add(record["ridge"])
     for ridge in sorted(ridges):
         left.axhline(ridge, color=NEUTRAL, linewidth=0.9, linestyle=":")
@@ -55,8 +70,8 @@ def main(smk):
         fontsize=7.5,
     )
     right.annotate(
-        "Euclidean metric: 1/λ$_k$",
-        (0.97, 0.62),
+        "Euclidean metric: 1/λ$_k$\nthin: realised, median test point",
+        (0.97, 0.72),
         xycoords="axes fraction",
         ha="right",
         fontsize=7.5,

@@ -6,10 +6,10 @@ import torch
 
 from wtrak.covariance import add_ridge, factorise, second_moment
 from wtrak.errors import WtrakError
-from wtrak.experiment import load_gradients
-from wtrak.gradients import append_constant, assemble, reduce_to_sum_zero, residuals
+from wtrak.experiment import load_gradients, residuals_of
+from wtrak.gradients import append_constant, assemble, reduce_to_sum_zero
 from wtrak.gram import inner_products
-from wtrak.head import logits, train_head
+from wtrak.head import train_head
 from wtrak.io import load_arrays, load_metadata, write_csv
 from wtrak.pair_certificates import harmful_order, scores_without
 from wtrak.runtime import progress, run, say, select_device
@@ -33,11 +33,11 @@ def refitted_scores(features, labels, kept, points, tests, settings):
     weight, _, _ = train_head(train, labels["train"][kept], n_classes, settings["recipe"], device)
 
     def gradients(split, rows):
-        z = logits(weight, append_constant(features[split][rows]))
-        label = labels[split][rows]
-        if split == "test" and settings["test_label"] == "predicted":
-            label = z.argmax(axis=1)
-        g = assemble(features[split], residuals(z, label, settings["gradient"]), rows)
+        label = settings["test_label"] if split == "test" else "true_label"
+        e, _ = residuals_of(
+            features[split], rows, labels[split], weight, settings["gradient"], label
+        )
+        g = assemble(features[split], e, rows)
         return reduce_to_sum_zero(g) if settings["reduced"] else g
 
     block_size = settings["block_size"]

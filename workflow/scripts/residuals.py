@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from wtrak.gradients import append_constant, residuals
-from wtrak.head import logits
+from wtrak.experiment import residuals_of
 from wtrak.io import load_arrays, save_arrays
 from wtrak.runtime import run
 
@@ -15,12 +14,14 @@ def main(smk):
     rows = {"train": head["train_index"], "test": np.arange(len(features["test"]))}
     out = {}
     for split, index in rows.items():
-        z = logits(head["weight"], append_constant(features[split][index]))
-        label = labels[f"{split}_labels"][index].astype(np.int64)
-        if split == "test" and smk.params.test_label == "predicted":
-            label = z.argmax(axis=1)
-        out[f"{split}_residuals"] = residuals(z, label, smk.params.gradient)
-        out[f"{split}_labels"] = label
+        out[f"{split}_residuals"], out[f"{split}_labels"] = residuals_of(
+            features[split],
+            index,
+            labels[f"{split}_labels"],
+            head["weight"],
+            smk.params.gradient,
+            smk.params.test_label if split == "test" else "true_label",
+        )
         out[f"{split}_index"] = index.astype(np.int64)
     save_arrays(smk.output[0], out, {"gradient": smk.params.gradient})
 

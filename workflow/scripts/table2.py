@@ -20,6 +20,7 @@ METHODS = {
 KINDS = {
     "exact": "no single removal turns the pair (exact)",
     "replacement": "no replacement inside the ball turns it (certified)",
+    "rigorous": "no set of that size turns it (certified)",
     "first_order": "removed sets, first-order",
     "attack": "removed sets, attacked and recomputed",
 }

@@ -3,7 +3,14 @@
 import numpy as np
 
 from wtrak.errors import WtrakError
-from wtrak.gradients import assemble, reduce_to_sum_zero
+from wtrak.gradients import (
+    append_constant,
+    assemble,
+    reduce_to_sum_zero,
+    residuals,
+    sums_to_zero,
+)
+from wtrak.head import logits
 from wtrak.io import load_arrays, load_metadata
 
 
@@ -44,3 +51,56 @@ def training_subset(n_dataset, n_train, seed):
         return np.arange(n_dataset)
     rows = np.random.default_rng(seed).choice(n_dataset, size=n_train, replace=False)
     return np.sort(rows)
+
+
+def residuals_of(features, index, labels, weight, gradient, test_label="true_label"):
+    """Residuals of the examples `index` of a split, and the labels that they are taken at.
+
+    Parameters
+    ----------
+    features : numpy.ndarray, shape (split size, p - 1)
+    index : numpy.ndarray, shape (N,)
+    labels : numpy.ndarray, shape (split size,)
+    weight : numpy.ndarray, shape (C, p)
+        The head.
+    gradient : {"loss", "margin", "logit"}
+    test_label : {"true_label", "predicted"}
+        Whether to take the head's own prediction for the label.
+
+    Returns
+    -------
+    residuals : numpy.ndarray, shape (N, C), float64
+    labels : numpy.ndarray, shape (N,), int64
+    """
+    z = logits(weight, append_constant(features[index]))
+    label = z.argmax(axis=1) if test_label == "predicted" else labels[index].astype(np.int64)
+    return residuals(z, label, gradient), label
+
+
+def load_head_gradients(dataset, activations, head, gradient, test_label):
+    """Gradients as `load_gradients` gives them, straight from a head: for variations of it.
+
+    Parameters
+    ----------
+    dataset, activations, head : path
+        Outputs of the rules of these names.
+    gradient, test_label : str
+        As in `residuals_of`.
+    """
+    features = load_arrays(activations, ["train", "test"])
+    labels = load_arrays(dataset, ["train_labels", "test_labels"])
+    head = load_arrays(head)
+    rows = {"train": head["train_index"], "test": np.arange(len(features["test"]))}
+    out = {}
+    for split, index in rows.items():
+        e, _ = residuals_of(
+            features[split],
+            index,
+            labels[f"{split}_labels"],
+            head["weight"],
+            gradient,
+            test_label if split == "test" else "true_label",
+        )
+        g = assemble(features[split], e, index)
+        out[split] = reduce_to_sum_zero(g) if sums_to_zero(gradient) else g
+    return out

@@ -138,6 +138,39 @@ def harmful_order(gap, x, y, slack, largest):
     return rows, effects[rows]
 
 
+def removal_bound(gap, x, y, slack, bounds, count):
+    """Upper bound on how far removing any set of at most `count` points narrows |Δ|: every order.
+
+    With x̃ = x/√D, ỹ = y/√D, s the sign of Δ and any α > 0, removing K narrows the gap by
+    ¼(uᵀNu − vᵀNv), where N = (I − O)⁻¹, u = αx̃ − sỹ/α and v = αx̃ + sỹ/α. Where
+    −diag(r) ⪯ O ⪯ diag(r) with r < 1, N lies between diag(1/(1 + r)) and diag(1/(1 − r)), so the
+    whole is at most the sum over K of (−s·x̃_kỹ_k + r_k(α²x̃_k² + ỹ_k²/α²)/2)/(1 − r_k²), of which
+    the `count` largest are taken. For one removal r = 0 and the bound is exact.
+
+    Parameters
+    ----------
+    gap, x, y, slack
+        As in `gaps_after_removal`.
+    bounds : numpy.ndarray, shape (n,)
+        r, from `cross_leverage.row_bounds` for sets of this size.
+    count : int
+
+    Returns
+    -------
+    float
+        Infinity when some r is not below 1: then nothing is known of sets that hold that point.
+    """
+    if bounds.max() >= 1:
+        return np.inf
+    x2, y2 = x * x / slack, y * y / slack
+    harm = -np.sign(gap) * x * y / slack
+    rows = np.argpartition(harm, -count)[-count:]
+    alpha2 = np.sqrt(y2[rows].sum() / max(x2[rows].sum(), 1e-300))
+    alpha2 = alpha2 if alpha2 > 0 else 1.0
+    effects = (harm + bounds * (alpha2 * x2 + y2 / alpha2) / 2) / (1 - bounds**2)
+    return float(np.maximum(np.partition(effects, -count)[-count:], 0.0).sum())
+
+
 def gap_without(gap, x, y, slack, cross):
     """Δ after a whole set K is removed, exactly: Δ + x̃ᵀ(I − O)⁻¹ỹ.
 

@@ -38,7 +38,7 @@ def number(value, digits=3):
 
 def percent(share):
     """A share as a percentage with one decimal; tiny ones are not rounded to zero."""
-    if share is None:
+    if share is None or math.isnan(share):
         return "–"
     if share == 0:
         return "0 %"

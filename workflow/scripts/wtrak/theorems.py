@@ -1,4 +1,4 @@
-"""Numerical checks of the claim L_Euc/L_Nat = Θ(√κ) (the paper's Lipschitz reduction theorem)."""
+"""Numerical checks of the paper's theorems on Lipschitz constants."""
 
 import numpy as np
 
@@ -62,6 +62,20 @@ def lipschitz_ratios(eigenvalues, n, rng):
         "lowest": float(root.min() / root.max() ** 2),
         "highest": float(root.max() / root.min() ** 2),
     }
+
+
+def largest_slope(values, distances):
+    """max |S_k − S_l|/d_kl over pairs of points: a lower bound on a Lipschitz constant.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (q,)
+    distances : numpy.ndarray, shape (q, q)
+        Zero for a point and itself, and for duplicates, which are passed over.
+    """
+    rise = np.abs(values[:, None] - values)
+    slopes = np.divide(rise, distances, out=np.zeros_like(rise), where=distances > 1e-9)
+    return float(slopes.max())
 
 
 def slope(x, y):

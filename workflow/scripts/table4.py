@@ -1,0 +1,99 @@
+"""Table 4: distance, leverage and self-influence of test points and foreign inputs."""
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
+
+from wtrak.io import read_csv, read_json, write_csv
+from wtrak.plotting import provenance_line
+from wtrak.runtime import run
+from wtrak.tables import number, write_documents
+
+TITLE = "Table 4: the out-of-distribution barrier"
+# Columns of ood.csv that may grow with distance.
+MEASURES = {
+    "si_true_label": "SI, true label",
+    "si_predicted": "SI, predicted label",
+    "leverage": "label-free leverage",
+}
+
+
+def rows_of(name, frame):
+    """Medians, rank correlations with distance and detection of each set of one experiment."""
+    test = frame[frame["set"] == "test"]
+    for kind, part in frame.groupby("set", sort=False):
+        row = {
+            "experiment": name,
+            "set": kind,
+            "inputs": len(part),
+            "distance_median": part["distance"].median(),
+        }
+        for column in MEASURES:
+            known = part[column].notna().all()
+            row[f"{column}_median"] = part[column].median() if known else np.nan
+            row[f"{column}_spearman"] = (
+                spearmanr(part["distance"], part[column]).statistic if known else np.nan
+            )
+            row[f"{column}_auroc"] = np.nan
+            if known and kind != "test":
+                labels = np.repeat([0, 1], [len(test), len(part)])
+                row[f"{column}_auroc"] = roc_auc_score(
+                    labels, np.concatenate([test[column], part[column]])
+                )
+        for column in ("si_true_label", "si_predicted"):
+            known = part[column].notna().all()
+            row[f"{column}_capped"] = int((part[column] > part["cap"]).sum()) if known else np.nan
+        yield row
+
+
+def display(long, what, suffix, text):
+    """One aggregate of every measure: a set a row."""
+    columns = {"experiment": long["experiment"], "inputs": long["set"]}
+    columns |= what
+    for column, title in MEASURES.items():
+        columns[title] = long[f"{column}_{suffix}"].map(text)
+    frame = pd.DataFrame(columns)
+    frame.attrs["text_columns"] = 2
+    return frame
+
+
+def main(smk):
+    long = pd.DataFrame(
+        row
+        for name, path in zip(smk.params.experiments, smk.input.ood, strict=True)
+        for row in rows_of(name, read_csv(path))
+    )
+
+    def signed(value):
+        return "–" if np.isnan(value) else f"{value:.2f}"
+
+    def count(value):
+        return "–" if np.isnan(value) else f"{int(value):,}"
+
+    capped = {
+        "capped, true label": long["si_true_label_capped"].map(count),
+        "capped, predicted": long["si_predicted_capped"].map(count),
+    }
+    size = {
+        "number": long["inputs"].map("{:,}".format),
+        "distance": long["distance_median"].map(number),
+    }
+    parts = {
+        "Medians, and how many points the cap touches": display(
+            long, size | capped, "median", number
+        ),
+        "Spearman correlation with the distance, within each set": display(
+            long, {}, "spearman", signed
+        ),
+        "Telling each set from the test points: AUROC": display(
+            long[long["set"] != "test"], {}, "auroc", signed
+        ),
+    }
+    footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
+    write_csv(smk.output.csv, long)
+    write_documents(smk.output, TITLE, parts, footer, "tab:ood")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,129 @@
+"""Table 5: is the paper's number reachable, and under which reading of what it leaves unstated?"""
+
+import pandas as pd
+
+from wtrak.io import read_csv, read_json, write_csv
+from wtrak.plotting import provenance_line
+from wtrak.readings import joint_distances, nearest, numbers
+from wtrak.runtime import run
+from wtrak.tables import number, percent, write_documents
+
+TITLE = "Table 5: what the paper leaves unstated"
+QUANTITIES = {
+    "condition_number": "κ(Q)",
+    "lipschitz_euclidean": "Euclidean L",
+    "lipschitz_natural": "natural L",
+    "reduction": "reduction",
+}
+# What one reading has to meet at once; the reduction follows from the last two.
+JOINT = ("condition_number", "lipschitz_euclidean", "lipschitz_natural")
+
+
+def in_words(row):
+    """A reading: its variation, test label, ridge, and how the number is taken."""
+    words = [row["variation"], row["test_label"].replace("_", " "), f"λ = {number(row['ridge'])}"]
+    return ", ".join(words + [row[key] for key in ("definition", "aggregate") if row.get(key)])
+
+
+def display_reach(found, papers):
+    """Each of the paper's numbers, the range over all readings, and the nearest one."""
+    rows = []
+    for name, numbers_of in found.items():
+        for quantity, title in QUANTITIES.items():
+            paper = papers[name].get(quantity)
+            if paper is None:
+                continue
+            of = numbers_of[numbers_of["quantity"] == quantity]
+            best = nearest(of, paper)
+            low, high = of["value"].min(), of["value"].max()
+            rows.append(
+                {
+                    "experiment": name,
+                    "quantity": title,
+                    "nearest reading": in_words(best),
+                    "paper": number(paper),
+                    "lowest": number(low),
+                    "highest": number(high),
+                    "inside": "yes" if low <= paper <= high else "no",
+                    "nearest": number(best["value"]),
+                }
+            )
+    return as_text(rows, 3)
+
+
+def display_joint(found, papers):
+    """The readings nearest to κ and both constants at once."""
+    rows = []
+    for name, numbers_of in found.items():
+        if not set(JOINT) <= set(papers[name]):
+            continue
+        for _, row in joint_distances(numbers_of, papers[name], JOINT).head(3).iterrows():
+            rows.append(
+                {"experiment": name, "reading": in_words(row)}
+                | {QUANTITIES[quantity]: number(row[quantity]) for quantity in JOINT}
+                | {
+                    "reduction": number(row["lipschitz_euclidean"] / row["lipschitz_natural"]),
+                    "off by up to": f"×{number(row['factor'])}",
+                }
+            )
+    return as_text(rows, 2)
+
+
+def display_rows(name, readings):
+    """Readings of one experiment as rows of numbers."""
+    columns = {
+        "κ(Q)": readings["kappa"].map(number),
+        "Euclidean L, max": readings["gradient_max"].map(number),
+        "median": readings["gradient_median"].map(number),
+        "natural L, max": readings["natural_max"].map(number),
+        "median ": readings["natural_median"].map(number),
+        "reduction, median": (readings["gradient_median"] / readings["natural_median"]).map(number),
+    }
+    columns["natural pairs, same ε"] = readings["natural_share"].map(percent)
+    columns["same deletions"] = readings["natural_share_in_deletions"].map(percent)
+    columns["deletions at the paper's share"] = readings["deletions_at_paper_share"].map(number)
+    words = {"experiment": name, "variation": readings["variation"]}
+    words["λ"] = readings["ridge"].map(number)
+    frame = pd.DataFrame(words | columns)
+    frame.attrs["text_columns"] = 2
+    return frame
+
+
+def as_text(rows, text_columns):
+    frame = pd.DataFrame(rows)
+    frame.attrs["text_columns"] = text_columns
+    return frame
+
+
+def main(smk):
+    papers = smk.params.paper
+    every = pd.concat(map(read_csv, smk.input.readings), ignore_index=True)
+    readings = dict(iter(every.groupby("experiment", sort=False)))
+    found = {name: numbers(frame) for name, frame in readings.items()}
+    by_variation, by_ridge = [], []
+    for name, frame in readings.items():
+        default = smk.params.defaults[name]
+        labelled = frame[frame["test_label"] == default["test_label"]]
+        by_variation.append(display_rows(name, labelled[labelled["ridge"] == default["ridge"]]))
+        first = frame["variation"].iloc[0]
+        by_ridge.append(display_rows(name, labelled[labelled["variation"] == first]))
+    parts = {
+        "Is the paper's number inside the range of all readings?": display_reach(found, papers),
+        "The single readings nearest to κ and both constants at once": display_joint(found, papers),
+        "One thing varied, configured ridge and test label": joined(by_variation),
+        "The ridge varied": joined(by_ridge),
+    }
+    footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
+    write_csv(smk.output.csv, every)
+    shown = {heading: part for heading, part in parts.items() if len(part)}
+    write_documents(smk.output, TITLE, shown, footer, "tab:assumptions")
+
+
+def joined(parts):
+    frame = pd.concat(parts, ignore_index=True)
+    frame.attrs["text_columns"] = 2
+    return frame
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

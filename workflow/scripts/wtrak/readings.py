@@ -1,0 +1,189 @@
+"""Every quantity of the paper's Table 1 under one reading of what it leaves unstated.
+
+A reading fixes the gradient, the label of test points, the head, the image size and the ridge. The
+ridge comes last: `spectral` coordinates serve all ridges, and both labels, in one pass.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+
+from wtrak.certificates import certified_radius
+from wtrak.lipschitz import euclidean_gradient, euclidean_spectral, natural
+
+AGGREGATES = ("max", "median", "mean")
+DEFINITIONS = ("gradient", "spectral")
+
+
+@dataclass(frozen=True)
+class Norms:
+    """Norms of N examples for each of R ridges.
+
+    Attributes
+    ----------
+    self_influence : numpy.ndarray, shape (R, N)
+        φᵀQ⁻¹φ.
+    inverse : numpy.ndarray, shape (R, N)
+        ‖Q⁻¹φ‖.
+    plain : numpy.ndarray, shape (N,)
+        ‖φ‖.
+    """
+
+    self_influence: np.ndarray
+    inverse: np.ndarray
+    plain: np.ndarray
+
+
+def norms_and_products(basis, gradients, ridges, queries, *, block_size):
+    """Norms of all rows, and their inner products in the natural metric with some queries.
+
+    Parameters
+    ----------
+    basis : EigenBasis
+    gradients : Gradients
+        N examples.
+    ridges : sequence of float
+    queries : torch.Tensor, shape (q, r)
+        Coordinates of examples in the span of the basis, or whose partners are; may be empty.
+
+    Returns
+    -------
+    norms : Norms
+    products : numpy.ndarray, shape (R, q, N), float64
+        φ_qᵀQ⁻¹φ.
+    """
+    n, r = len(gradients), len(ridges)
+    lam = torch.tensor(ridges, dtype=torch.float64, device=basis.eigenvalues.device)
+    inverse = 1 / (basis.eigenvalues[:, None] + lam)  # (rank, R)
+    scaled = torch.cat([queries * inverse[:, k] for k in range(r)])
+    si, inverse_norms = np.empty((r, n)), np.empty((r, n))
+    products = np.empty((r, len(queries), n))
+    for start in range(0, n, block_size):
+        rows = slice(start, min(start + block_size, n))
+        c, rest = basis.coordinates(gradients, rows)
+        products[..., rows] = (scaled @ c.T).cpu().numpy().reshape(r, len(queries), len(c))
+        squared = c.square_()
+        si[:, rows] = (squared @ inverse + rest[:, None] / lam).T.cpu().numpy()
+        squared_norms = squared @ inverse.square() + rest[:, None] / lam.square()
+        inverse_norms[:, rows] = squared_norms.sqrt().T.cpu().numpy()
+    return Norms(si, inverse_norms, np.sqrt(gradients.squared_norms())), products
+
+
+def one_deletion(products, self_influence, anchors):
+    """Median natural W₁ that the removal of one of the anchors causes (see `wasserstein`).
+
+    Parameters
+    ----------
+    products : numpy.ndarray, shape (K, n)
+        φ_kᵀQ⁻¹φ of the anchors with all training points.
+    self_influence : numpy.ndarray, shape (n,)
+    anchors : numpy.ndarray, shape (K,)
+        Their rows.
+    """
+    squared = self_influence[anchors][:, None] + self_influence - 2 * products
+    distances = np.sqrt(np.maximum(squared, 0.0)).sum(axis=1) / (len(self_influence) - 1)
+    return float(np.median(distances) / len(self_influence))
+
+
+def constants(train, test, k, smallest_eigenvalue):
+    """The paper's constants for ridge number k, by name."""
+    return {
+        "natural": natural(test.self_influence[k], train.self_influence[k]),
+        "gradient": euclidean_gradient(test.inverse[k], train.inverse[k], train.plain.max()),
+        "spectral": euclidean_spectral(test.plain, train.plain, smallest_eigenvalue),
+    }
+
+
+def pair_radii(trak, lipschitz, pairs):
+    """Certified radii of sampled pairs, by the paper's intervals.
+
+    Parameters
+    ----------
+    trak : numpy.ndarray, shape (m, n)
+    lipschitz : Lipschitz
+        Its first m test points are those of `trak`.
+    pairs : numpy.ndarray, shape (3, P)
+        Test point and two training points.
+    """
+    t, i, j = pairs
+    of = lipschitz.test[t]
+    return certified_radius(
+        trak[t, i], trak[t, j], of * lipschitz.train[i], of * lipschitz.train[j]
+    )
+
+
+def numbers(readings):
+    """Every number that a table of readings gives for a quantity of the paper, one a row.
+
+    Parameters
+    ----------
+    readings : pandas.DataFrame
+        Output of the rule reading, of several variations.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns variation, test_label, ridge, quantity (as in paper_claims.csv), definition,
+        aggregate (empty where there is none) and value.
+    """
+    keys = ["variation", "test_label", "ridge"]
+    parts = []
+
+    def add(quantity, values, definition="", aggregate=""):
+        part = readings[keys].copy()
+        part["quantity"], part["value"] = quantity, values
+        part["definition"], part["aggregate"] = definition, aggregate
+        parts.append(part)
+
+    add("condition_number", readings["kappa"])
+    for aggregate in AGGREGATES:
+        nat = readings[f"natural_{aggregate}"]
+        add("lipschitz_natural", nat, aggregate=aggregate)
+        for definition in DEFINITIONS:
+            euclidean = readings[f"{definition}_{aggregate}"]
+            add("lipschitz_euclidean", euclidean, definition, aggregate)
+            add("reduction", euclidean / nat, definition, aggregate)
+    add("certified_natural", 100 * readings["natural_share"])
+    add("certified_euclidean", 100 * readings["euclidean_share"])
+    return pd.concat(parts, ignore_index=True).dropna(subset="value")
+
+
+def nearest(found, paper):
+    """The row of `numbers` whose value is nearest to the paper's, in the logarithm."""
+    positive = found[found["value"] > 0]
+    return positive.loc[(np.log(positive["value"]) - np.log(paper)).abs().idxmin()]
+
+
+def joint_distances(found, paper, quantities):
+    """How far whole readings are from all of the paper's numbers at once.
+
+    One reading has one variation, label, ridge, Euclidean definition and aggregate for all of them.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        Output of `numbers`.
+    paper : dict of str to float
+        By quantity.
+    quantities : sequence of str
+        Which to compare.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A reading a row, nearest first: its keys, one column for each quantity, and ``factor``, the
+        largest ratio of any of them to the paper's number, or of that to it.
+    """
+    keys = ["variation", "test_label", "ridge"]
+    out = None
+    for quantity in quantities:
+        of = found[found["quantity"] == quantity]
+        on = keys + [key for key in ("definition", "aggregate") if of[key].ne("").any()]
+        part = of[[*on, "value"]].rename(columns={"value": quantity})
+        shared = [key for key in on if out is not None and key in out]
+        out = part if out is None else out.merge(part, on=shared)
+    ratios = [np.abs(np.log(out[quantity] / paper[quantity])) for quantity in quantities]
+    out["factor"] = np.exp(np.max(ratios, axis=0))
+    return out.sort_values("factor", kind="stable", ignore_index=True)
