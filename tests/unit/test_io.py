@@ -458,6 +458,18 @@ def test_threads_are_those_that_the_rule_declared(tmp_path, monkeypatch):
     assert used == [3]
 
 
+def test_threads_reach_torch():
+    """If it failed, a job would compute on all cores, or on one, whatever its rule declared."""
+    import torch
+
+    before = torch.get_num_threads()
+    try:
+        runtime.use_threads(1)
+        assert torch.get_num_threads() == 1
+    finally:
+        runtime.use_threads(before)
+
+
 def test_failed_job_ends_its_process_with_status_1(tmp_path):
     """If it failed, Snakemake would take a failed job for a finished one."""
     script = (

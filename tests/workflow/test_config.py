@@ -58,7 +58,7 @@ def problems(done):
 # For each mistake: the key to set, its value, and words of the message that say what is allowed.
 # All mistakes are made in one file.
 MISTAKES = {
-    "an unknown section": ("ridge", 1.0e-4, "known here are activations, audit, backbones"),
+    "an unknown section": ("ridge", 1.0e-4, "known here are activations, assumptions, audit"),
     "an unknown key": ("compute.blocksize", 64, "known here are block_size, device"),
     "an unknown key of an experiment": ("experiments.digits.rigde", 1.0, "n_wasserstein, ridge"),
     "an unknown key of a head": ("heads.lbfgs.epochs", 3, "known here are gradient_norm"),

@@ -112,6 +112,29 @@ def test_scripts_do_not_read_the_global_config():
         assert "smk.config" not in text and "snakemake.config" not in text, path
 
 
+def reached_from(path, seen):
+    """Files of the library that a script imports, directly or not."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("wtrak."):
+            module = SCRIPTS / f"{node.module.replace('.', '/')}.py"
+            if module not in seen:
+                seen.add(module)
+                reached_from(module, seen)
+    return seen
+
+
+def test_drawing_and_tables_import_no_torch():
+    """Every figure and table would take two seconds longer, in every run."""
+    scripts = re.findall(r'caption="\.\./report/(\w+)\.rst"', "".join(p.read_text() for p in RULES))
+    assert len(scripts) > 10
+    for name in set(scripts) - {"provenance"}:
+        for path in [SCRIPTS / f"{name}.py", *reached_from(SCRIPTS / f"{name}.py", set())]:
+            # Where it stands at the top; `runtime` imports it for those who ask.
+            for node in ast.parse(path.read_text()).body:
+                names = [alias.name for alias in getattr(node, "names", [])]
+                assert "torch" not in names, f"{name} imports torch through {path.name}"
+
+
 def test_every_report_target_has_its_caption():
     """The report would fail to build, or a caption would describe nothing."""
     folder = REPOSITORY / "workflow" / "report"
@@ -125,7 +148,11 @@ def test_profiles_track_edits_alike():
         profile = yaml.safe_load(path.read_text())
         assert profile["rerun-triggers"] == ["mtime", "params", "input", "software-env"], path
         assert profile["rerun-incomplete"] is True
-        assert profile["resources"] == ["gpu=1"]
+        # One job at a time on a card; the quick run touches none.
+        quick = path.parent.name == "quick"
+        assert profile["resources"] == (["gpu=2"] if quick else ["gpu=1"])
+    settings = yaml.safe_load((REPOSITORY / "profiles/quick/config.yaml").read_text())
+    assert settings["compute"]["device"] == "cpu"
 
 
 def test_readme_names_every_target():

@@ -12,8 +12,8 @@ from wtrak.plotting import (
     save_figure,
     set_style,
 )
-from wtrak.readings import AGGREGATES, numbers
 from wtrak.runtime import run
+from wtrak.sweep import AGGREGATES, numbers
 
 QUANTITIES = {
     "condition_number": "κ(Q)",

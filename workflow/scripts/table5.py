@@ -4,8 +4,8 @@ import pandas as pd
 
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
-from wtrak.readings import joint_distances, nearest, numbers
 from wtrak.runtime import run
+from wtrak.sweep import joint_distances, nearest, numbers
 from wtrak.tables import number, percent, write_documents
 
 TITLE = "Table 5: what the paper leaves unstated"

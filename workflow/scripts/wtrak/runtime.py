@@ -74,20 +74,24 @@ def progress(total, what, unit="rows", every=30.0):
                 last = now
                 rate = done / max(now - start, 1e-9)
                 left = (total - done) / max(rate, 1e-9)
+                digits = 0 if rate >= 10 else 2
                 say(
                     f"{what}: {done:,} of {total:,} {unit}, "
-                    f"{rate:,.0f} {unit}/s, {left:,.0f} s left"
+                    f"{rate:,.{digits}f} {unit}/s, {left:,.0f} s left"
                 )
 
         yield advance
 
 
 def use_threads(threads):
-    """Let torch and the BLAS behind numpy use `threads` cores, no more than the rule declared."""
-    import torch
+    """Let torch and the BLAS behind numpy use `threads` cores, no more than the rule declared.
+
+    A script that needs torch has imported it by now; others are spared its second and a half.
+    """
     from threadpoolctl import threadpool_limits
 
-    torch.set_num_threads(threads)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)
     threadpool_limits(threads)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wtrak.readings import joint_distances, nearest, numbers
+from wtrak.sweep import joint_distances, nearest, numbers
 
 
 @pytest.fixture
