@@ -55,11 +55,12 @@ def main(smk):
                 whiskerprops={"color": color},
                 capprops={"color": color},
             )
+        axis.set_ylim(-len(rows) + 0.4, 0.95)
         axis.set_yticks([-k for k in range(len(rows))], [label for label, _, _ in rows])
         axis.axvline(1.0, color=NEUTRAL, linewidth=0.9, linestyle=":")
         axis.annotate(
             "one deletion",
-            (1.0, 0.97),
+            (1.0, 0.98),
             xycoords=("data", "axes fraction"),
             xytext=(-3, 0),
             textcoords="offset points",

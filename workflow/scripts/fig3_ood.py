@@ -98,7 +98,7 @@ def main(smk):
             axis.set_title(title)
         row[0].set_ylabel(f"{experiment_label(name, read_json(record)['n_train'])}\nself-influence")
     for axis in axes[-1]:
-        axis.set_xlabel(f"distance to training activation no. {smk.params.neighbours} by nearness")
+        axis.set_xlabel(f"distance to nearest training activation, k = {smk.params.neighbours}")
     handles, labels = axes[0, 1].get_legend_handles_labels()
     legend = figure.legend(handles, labels, loc="outside upper center", ncols=6, markerscale=3)
     for handle in legend.legend_handles:
