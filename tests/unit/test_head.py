@@ -65,6 +65,20 @@ def test_lbfgs_agrees_with_scikit_learn(problem):
     np.testing.assert_allclose(weight[:, :-1], other.coef_, atol=1e-4)
 
 
+def test_warm_start_ends_at_the_same_optimum_sooner(problem):
+    """A refit after a deletion would be another head than one trained from zero, or as slow."""
+    h, y = problem
+    full, _, _ = train_head(h, y, 3, LBFGS, CPU)
+    cold, _, from_zero = train_head(h[5:], y[5:], 3, LBFGS, CPU)
+    warm, curve, from_there = train_head(
+        h[5:], y[5:], 3, LBFGS, CPU, {"train": (h[5:], y[5:])}, initial=full
+    )
+    np.testing.assert_allclose(warm, cold, atol=1e-6)
+    assert np.abs(warm - full).max() > 1e-4
+    assert from_there["iterations"] < from_zero["iterations"]
+    assert curve["loss"].iloc[0] == pytest.approx(evaluate(full, h[5:], y[5:])["loss"])
+
+
 def test_lbfgs_that_misses_its_goal_is_an_error(problem):
     """An unfinished fit would pass for the optimum."""
     with pytest.raises(WtrakError, match=r"gradient norm .* after 3 iterations.*max_iterations"):

@@ -329,6 +329,7 @@ def test_refitted_scores_are_those_of_a_head_trained_without_the_points(data):
         "ridge": RIDGE,
         "reduced": True,
         "block_size": 7,
+        "head": load_arrays(folder / "head", ["weight"])["weight"],
     }
     found = refit_script.refitted_scores(features, labels, kept, points, tests, settings)
     h = append_constant(features["train"][kept])
@@ -358,6 +359,7 @@ def test_refit_check_counts_what_it_says(data):
             "residuals": "residuals",
             "factor": "factor",
             "scores": "scores",
+            "head": "head",
         },
         recipe=RECIPE,
         gradient="loss",

@@ -306,6 +306,7 @@ rule audit:
 rule audit_tightness:
     input:
         audits=of_experiments("results/experiments/{experiment}/audit.csv"),
+        refits=of_experiments("results/experiments/{experiment}/refit.csv"),
         records=of_experiments("results/experiments/{experiment}/head.json"),
         provenance=records(),
     output:
@@ -373,6 +374,7 @@ rule refit:
     input:
         dataset=ancient(dataset_of),
         activations=activations_of,
+        head="results/experiments/{experiment}/head.safetensors",
         residuals="results/experiments/{experiment}/residuals.safetensors",
         factor="results/experiments/{experiment}/covariance.safetensors",
         scores="results/experiments/{experiment}/scores.safetensors",

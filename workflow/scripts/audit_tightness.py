@@ -1,4 +1,7 @@
-"""How close attacks come to each certificate: distribution of certified radius over attack cost."""
+"""How close attacks come to each certificate, and what holding the features fixed hides.
+
+Above, the distribution of certified radius over attack cost; below, the refit check.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -7,6 +10,7 @@ from wtrak.io import read_csv, read_json
 from wtrak.plotting import (
     EUCLIDEAN,
     NATURAL,
+    NEUTRAL,
     WIDTH,
     experiment_label,
     provenance_line,
@@ -23,13 +27,57 @@ METHODS = {
 }
 
 
+REFITS = {
+    "flipped_fixed": ("features fixed", NEUTRAL, -0.2),
+    "flipped_refitted": ("head refitted", "#009E73", 0.2),
+}
+
+
+def draw_refits(axis, refits):
+    """Share of pairs turned by deletions, and how many of the certified ones."""
+    groups = refits.groupby(["removed", "kind"], sort=False)
+    for position, (_, part) in enumerate(groups):
+        for column, (label, color, offset) in REFITS.items():
+            share = 100 * part[column].sum() / part["pairs"].sum()
+            certified = int(part[f"certified_{column}"].sum())
+            axis.bar(
+                position + offset,
+                share,
+                width=0.36,
+                color=color,
+                label=label if not position else "",
+            )
+            axis.annotate(
+                f"{certified:,}",
+                (position + offset, share),
+                xytext=(0, 1),
+                textcoords="offset points",
+                ha="center",
+                fontsize=6.5,
+            )
+    axis.set_xticks(
+        range(len(groups)), [f"{removed}\n{kind}" for (removed, kind), _ in groups], fontsize=7.5
+    )
+    axis.grid(axis="x", visible=False)
+    axis.set_xlabel("points deleted for real: number and choice")
+
+
 def main(smk):
     set_style()
     names = smk.params.experiments
-    figure, axes = plt.subplots(
-        1, len(names), figsize=(WIDTH, 3.2), sharex=True, sharey=True, squeeze=False
+    figure, (axes, below) = plt.subplots(
+        2,
+        len(names),
+        figsize=(WIDTH, 5.6),
+        sharey="row",
+        squeeze=False,
+        gridspec_kw={"height_ratios": [3, 2]},
     )
-    inputs = zip(axes[0], names, smk.input.audits, smk.input.records, strict=True)
+    for axis, refits in zip(below, smk.input.refits, strict=True):
+        draw_refits(axis, read_csv(refits))
+    below[0].set_ylabel("pairs turned (%)\nnumbers: certified ones", fontsize=8)
+    below[0].legend(loc="upper left", fontsize=7.5)
+    inputs = zip(axes, names, smk.input.audits, smk.input.records, strict=True)
     for axis, name, audit, record in inputs:
         audit = read_csv(audit)
         share = 100 * np.arange(1, len(audit) + 1) / len(audit)
@@ -51,8 +99,8 @@ def main(smk):
         axis.set_ylim(0, 101)
         axis.set_title(experiment_label(name, read_json(record)["n_train"]))
         axis.set_xlabel("certified radius / cost of the attack found")
-    axes[0, 0].set_ylabel("pairs up to this ratio (%)")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
+    axes[0].set_ylabel("pairs up to this ratio (%)")
+    handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4)
     records = [read_json(path) for path in smk.input.provenance]
     save_figure(figure, *smk.output, provenance_line(records, smk.params.notice))

@@ -30,7 +30,14 @@ def refitted_scores(features, labels, kept, points, tests, settings):
     """
     n_classes, device = settings["n_classes"], settings["device"]
     train = append_constant(features["train"][kept])
-    weight, _, _ = train_head(train, labels["train"][kept], n_classes, settings["recipe"], device)
+    weight, _, _ = train_head(
+        train,
+        labels["train"][kept],
+        n_classes,
+        settings["recipe"],
+        device,
+        initial=settings["head"],
+    )
 
     def gradients(split, rows):
         label = settings["test_label"] if split == "test" else "true_label"
@@ -66,6 +73,8 @@ def main(smk):
         "ridge": smk.params.ridge,
         "reduced": reduced,
         "block_size": block_size,
+        # The optimum without the points is near the one with them.
+        "head": load_arrays(smk.input.head, ["weight"])["weight"],
     }
     labels = {split: dataset[f"{split}_labels"].astype(np.int64) for split in ("train", "test")}
     features = load_arrays(smk.input.activations, ["train", "test"])
