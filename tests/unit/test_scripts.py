@@ -44,8 +44,13 @@ RECIPE = {
 
 def call(script, folder, outputs, threads=1, **parts):
     """Run a script's main with paths below `folder`, as its rule would."""
+
+    def located(path):
+        many = isinstance(path, list)
+        return [str(folder / one) for one in path] if many else str(folder / path)
+
     files = {
-        kind: Namedlist(fromdict={name: str(folder / path) for name, path in paths.items()})
+        kind: Namedlist(fromdict={name: located(path) for name, path in paths.items()})
         for kind, paths in {"input": parts.pop("inputs"), "output": outputs}.items()
     }
     wildcards = SimpleNamespace(**parts.pop("wildcards", {}))
@@ -590,16 +595,8 @@ def test_foreign_activations_are_those_of_the_made_images(tmp_path):
         "device": "cpu",
         "wildcards": {"size": "32"},
     }
-    inputs = {"dataset": "own", "others": "other", "weights": "weights"}
-    files = {name: str(tmp_path / path) for name, path in inputs.items()}
-    files["others"] = [files["others"]]
-    smk = SimpleNamespace(
-        input=Namedlist(fromdict=files),
-        output=[str(tmp_path / "foreign")],
-        wildcards=SimpleNamespace(**settings.pop("wildcards")),
-        params=SimpleNamespace(**settings),
-    )
-    ood_activations_script.main(smk)
+    inputs = {"dataset": "own", "others": ["other"], "weights": "weights"}
+    call(ood_activations_script, tmp_path, {"foreign": "foreign"}, inputs=inputs, **settings)
     found = load_arrays(tmp_path / "foreign")
     assert {name: len(x) for name, x in found.items()} == {
         **dict.fromkeys(("blurred", "inverted", "noise"), 5),
