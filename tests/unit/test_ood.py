@@ -54,6 +54,11 @@ def test_neighbour_distance_is_the_kth_smallest():
     distances = np.sort(np.linalg.norm(points[:, None] - train, axis=2), axis=1)
     for k in (1, 5, 40):
         np.testing.assert_allclose(neighbour_distances(train, points, k), distances[:, k - 1])
+    # Of directions alone: the angle decides, and no length.
+    train, points = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (train, points))
+    distances = np.sort(np.linalg.norm(points[:, None] - train, axis=2), axis=1)
+    found = neighbour_distances(7 * train, 3 * points, 4, unit_length=True)
+    np.testing.assert_allclose(found, distances[:, 3])
 
 
 def test_leverage_is_that_of_the_activations_alone():

@@ -17,17 +17,20 @@ from wtrak.plotting import (
 )
 from wtrak.runtime import run
 
-COLUMNS = {
-    "si_true_label": "SI at the true label",
-    "si_predicted": "SI at the predicted label",
-}
+# Distance, self-influence, and what a panel is called.
+PANELS = [
+    ("distance", "si_predicted", "predicted label"),
+    ("distance_of_directions", "si_predicted", "predicted label"),
+    ("distance_of_directions", "si_true_label", "true label"),
+]
+DISTANCES = {"distance": "distance", "distance_of_directions": "distance of directions"}
 # Of each set; all of them are in the correlations and medians.
 DRAWN = 400
 # Behind words that points may cover.
 LEGIBLE = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.0}
 
 
-def draw(axis, frame, column, colors):
+def draw(axis, frame, distance, column, colors):
     for name, color in colors.items():
         part = frame[frame["set"] == name]
         part = part[part[column].notna() & (part[column] > 0)]
@@ -35,7 +38,7 @@ def draw(axis, frame, column, colors):
             continue
         shown = part.iloc[:: max(len(part) // DRAWN, 1)]
         axis.scatter(
-            shown["distance"],
+            shown[distance],
             shown[column],
             s=4,
             color=color,
@@ -46,7 +49,7 @@ def draw(axis, frame, column, colors):
         )
     test = frame[(frame["set"] == "test") & frame[column].notna()]
     axis.plot(
-        *binned_medians(test["distance"].to_numpy(), test[column].to_numpy(), 20),
+        *binned_medians(test[distance].to_numpy(), test[column].to_numpy(), 20),
         color="black",
         linewidth=1.6,
         label="medians of test points",
@@ -62,10 +65,10 @@ def draw(axis, frame, column, colors):
         fontsize=7.5,
         bbox=LEGIBLE,
     )
-    rho = spearmanr(test["distance"], test[column]).statistic
+    rho = spearmanr(test[distance], test[column]).statistic
     over = int((test[column] > test["cap"]).sum())
     axis.annotate(
-        f"test points: Spearman ρ = {rho:.2f}, {over:,} of {len(test):,} capped",
+        f"test: ρ = {rho:.2f}, {over:,} of {len(test):,} capped",
         (0.02, 0.03),
         xycoords="axes fraction",
         fontsize=7.5,
@@ -79,9 +82,9 @@ def main(smk):
     names = smk.params.experiments
     figure, axes = plt.subplots(
         len(names),
-        2,
-        figsize=(WIDTH, 2.9 * len(names) + 0.3),
-        sharex="row",
+        len(PANELS),
+        figsize=(WIDTH, 2.7 * len(names) + 0.3),
+        sharex="col",
         sharey="row",
         squeeze=False,
     )
@@ -89,17 +92,17 @@ def main(smk):
     for row, name, ood, record in inputs:
         frame = read_csv(ood)
         colors = dict(zip(frame["set"].unique(), EXPERIMENTS, strict=False))
-        for axis, (column, title) in zip(row, COLUMNS.items(), strict=True):
-            draw(axis, frame, column, colors)
+        for axis, (distance, column, title) in zip(row, PANELS, strict=True):
+            draw(axis, frame, distance, column, colors)
             axis.set_yscale("log")
             # Confident predictions go down to nothing; what lies below says no more.
-            values = frame[column].dropna()
+            values = frame["si_predicted"].dropna()
             axis.set_ylim(bottom=max(np.quantile(values, 0.02), 1e-6))
             axis.set_title(title)
         row[0].set_ylabel(f"{experiment_label(name, read_json(record)['n_train'])}\nself-influence")
-    for axis in axes[-1]:
-        axis.set_xlabel(f"distance to nearest training activation, k = {smk.params.neighbours}")
-    handles, labels = axes[0, 1].get_legend_handles_labels()
+    for axis, (distance, _, _) in zip(axes[-1], PANELS, strict=True):
+        axis.set_xlabel(f"{DISTANCES[distance]}, k = {smk.params.neighbours}")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
     legend = figure.legend(handles, labels, loc="outside upper center", ncols=6, markerscale=3)
     for handle in legend.legend_handles:
         handle.set_alpha(1.0)

@@ -51,6 +51,9 @@ def main(smk):
                         "set": name,
                         "row": np.arange(len(points)),
                         "distance": neighbour_distances(train, points, smk.params.neighbours),
+                        "distance_of_directions": neighbour_distances(
+                            train, points, smk.params.neighbours, unit_length=True
+                        ),
                         "leverage": label_free_leverage(
                             append_constant(train), append_constant(points), smk.params.ridge
                         ),

@@ -19,6 +19,10 @@ MEASURES = {
 }
 
 
+# The two distances to the training activations.
+DISTANCES = {"distance": "distance", "distance_of_directions": "distance of directions"}
+
+
 def rows_of(name, frame):
     """Medians, rank correlations with distance and detection of each set of one experiment."""
     test = frame[frame["set"] == "test"]
@@ -27,14 +31,14 @@ def rows_of(name, frame):
             "experiment": name,
             "set": kind,
             "inputs": len(part),
-            "distance_median": part["distance"].median(),
-        }
+        } | {f"{distance}_median": part[distance].median() for distance in DISTANCES}
         for column in MEASURES:
             known = part[column].notna().all()
             row[f"{column}_median"] = part[column].median() if known else np.nan
-            row[f"{column}_spearman"] = (
-                spearmanr(part["distance"], part[column]).statistic if known else np.nan
-            )
+            for distance in DISTANCES:
+                row[f"{column}_spearman_{distance}"] = (
+                    spearmanr(part[distance], part[column]).statistic if known else np.nan
+                )
             row[f"{column}_auroc"] = np.nan
             if known and kind != "test":
                 labels = np.repeat([0, 1], [len(test), len(part)])
@@ -77,15 +81,17 @@ def main(smk):
     }
     size = {
         "number": long["inputs"].map("{:,}".format),
-        "distance": long["distance_median"].map(number),
-    }
+    } | {title: long[f"{distance}_median"].map(number) for distance, title in DISTANCES.items()}
     parts = {
         "Medians, and how many points the cap touches": display(
             long, size | capped, "median", number
         ),
-        "Spearman correlation with the distance, within each set": display(
-            long, {}, "spearman", signed
-        ),
+        **{
+            f"Spearman correlation with the {title}, within each set": display(
+                long, {}, f"spearman_{distance}", signed
+            )
+            for distance, title in DISTANCES.items()
+        },
         "Telling each set from the test points: AUROC": display(
             long[long["set"] != "test"], {}, "auroc", signed
         ),

@@ -30,7 +30,7 @@ def synthetic_images(kind, images, *, sigma, rng):
     raise ValueError(f"kind is {kind!r}, expected one of {', '.join(SYNTHETIC)}")
 
 
-def neighbour_distances(train, points, k):
+def neighbour_distances(train, points, k, *, unit_length=False):
     """Euclidean distance of points to their k-th nearest training activation, shape (N,).
 
     Parameters
@@ -39,7 +39,14 @@ def neighbour_distances(train, points, k):
         Penultimate activations. This distance knows no label, no head and no Q.
     k : int
         At most n.
+    unit_length : bool
+        Whether to compare directions: every activation is scaled to length 1 first, so that large
+        activations, which are far from everything, are not taken for strange ones.
     """
+    if unit_length:
+        train, points = (
+            x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30) for x in (train, points)
+        )
     search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(train)
     return search.kneighbors(points)[0][:, -1]
 
