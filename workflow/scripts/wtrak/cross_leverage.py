@@ -67,8 +67,9 @@ def row_bounds(values, partners, errors, size, rounds=30):
     """Bounds r_k with −diag(r) ⪯ O_K ⪯ diag(r) for every set K of at most `size` points.
 
     Gershgorin with weights g > 0: since 2|z_kz_l| ≤ z_k²·g_l/g_k + z_l²·g_k/g_l, r_k may be the sum
-    of the size − 1 largest |O_kl|·g_l/g_k. Heavier weights on the rows with the largest sums shift
-    their load to their partners; the weights with the least max r of some rounds are taken.
+    of the size − 1 largest |O_kl|·g_l/g_k. Equal weights leave most r small, but one r of 1 or more
+    spoils every set; so where there is one, heavier weights on such rows shift their load to their
+    partners, no further than it takes.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def row_bounds(values, partners, errors, size, rounds=30):
         return np.zeros(n)
     upper = values.astype(np.float64) + errors[:, None]
     listed = upper.shape[1]
-    weights, best = np.ones(n), None
+    weights = np.ones(n)
     for _ in range(rounds):
         weighted = upper * weights[partners]
         if listed < n - 1:
@@ -92,7 +93,7 @@ def row_bounds(values, partners, errors, size, rounds=30):
             weighted = np.maximum(weighted, upper[:, -1:] * weights.max())
         largest = np.partition(weighted, listed - size + 1, axis=1)[:, listed - size + 1 :]
         sums = largest.sum(axis=1) / weights
-        if best is None or sums.max() < best.max():
-            best = sums
-        weights = weights * np.sqrt(np.maximum(sums / (0.7 * sums.max()), 1.0))
-    return best
+        if sums.max() < 0.9:
+            break
+        weights = weights * np.sqrt(np.maximum(sums / 0.85, 1.0))
+    return sums
