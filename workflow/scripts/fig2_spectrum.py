@@ -61,12 +61,12 @@ def main(smk):
     right.axhline(1.0, color="black", linewidth=1.6)
     right.annotate(
         "natural metric: 1 in every direction",
-        (0.97, 1.0),
+        (0.03, 1.0),
         xycoords=("axes fraction", "data"),
-        xytext=(0, 4),
+        xytext=(0, -4),
         textcoords="offset points",
-        ha="right",
-        va="bottom",
+        ha="left",
+        va="top",
         fontsize=7.5,
     )
     right.annotate(
