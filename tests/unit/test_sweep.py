@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wtrak.sweep import joint_distances, nearest, numbers
+from wtrak.sweep import joint_distances, nearest, numbers, shared_distances
 
 
 @pytest.fixture
@@ -60,3 +60,27 @@ def test_joint_distance_uses_one_reading_for_all(readings):
     ratios = [max(last[q] / paper[q], paper[q] / last[q]) for q in paper]
     assert last["factor"] == pytest.approx(max(ratios))
     assert np.all(np.diff(joint["factor"]) >= 0)
+
+
+def test_shared_distance_is_the_worst_over_experiments(readings):
+    """A reading that fits one experiment and not the other would be called the nearest to both."""
+    found = numbers(readings)
+    names = ("condition_number", "lipschitz_natural", "lipschitz_euclidean")
+    first = {"condition_number": 10.0, "lipschitz_natural": 2.0**10, "lipschitz_euclidean": 2.0**13}
+    second = {
+        "condition_number": 100.0,
+        "lipschitz_natural": 2.0**18,
+        "lipschitz_euclidean": 2.0**21,
+    }
+    joints = {"a": joint_distances(found, first, names), "b": joint_distances(found, second, names)}
+    shared = shared_distances(joints)
+    assert len(shared) == len(joints["a"])
+    keys = ["variation", "test_label", "ridge", "definition", "aggregate"]
+    for _, row in shared.iterrows():
+        factors = [
+            joint.set_index(keys).loc[tuple(row[key] for key in keys), "factor"]
+            for joint in joints.values()
+        ]
+        assert [row["factor of a"], row["factor of b"]] == factors
+        assert row["factor"] == max(factors)
+    assert np.all(np.diff(shared["factor"]) >= 0)

@@ -5,7 +5,7 @@ import pandas as pd
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.sweep import joint_distances, nearest, numbers
+from wtrak.sweep import joint_distances, nearest, numbers, shared_distances
 from wtrak.tables import number, percent, write_documents
 
 TITLE = "Table 5: what the paper leaves unstated"
@@ -56,10 +56,8 @@ def display_reach(found, papers):
 def display_joint(found, papers):
     """The readings nearest to κ and both constants at once."""
     rows = []
-    for name, numbers_of in found.items():
-        if not set(JOINT) <= set(papers[name]):
-            continue
-        for _, row in joint_distances(numbers_of, papers[name], JOINT).head(3).iterrows():
+    for name, joint in joints_of(found, papers).items():
+        for _, row in joint.head(3).iterrows():
             rows.append(
                 {"experiment": name, "reading": in_words(row)}
                 | {QUANTITIES[quantity]: number(row[quantity]) for quantity in JOINT}
@@ -74,6 +72,28 @@ def display_joint(found, papers):
 def radius(deletions):
     """A radius in deletions as text; where too many scores are equal the share is not reached."""
     return number(deletions) if deletions > NEGLIGIBLE else "never"
+
+
+def joints_of(found, papers):
+    """`joint_distances` of every experiment for which the paper has all numbers."""
+    return {
+        name: joint_distances(numbers_of, papers[name], JOINT)
+        for name, numbers_of in found.items()
+        if set(JOINT) <= set(papers[name])
+    }
+
+
+def display_shared(found, papers):
+    """The readings nearest to the numbers of all experiments; empty where there is but one."""
+    joints = joints_of(found, papers)
+    if len(joints) < 2:
+        return as_text([], 1)
+    rows = [
+        {"reading": in_words(row)}
+        | {f"{name}, off by up to": f"×{number(row[f'factor of {name}'])}" for name in joints}
+        for _, row in shared_distances(joints).head(5).iterrows()
+    ]
+    return as_text(rows, 1)
 
 
 def display_rows(name, readings):
@@ -117,6 +137,7 @@ def main(smk):
     parts = {
         "The paper's numbers against the range of all readings": display_reach(found, papers),
         "The single readings nearest to κ and both constants at once": display_joint(found, papers),
+        "The same for all experiments at once": display_shared(found, papers),
         "One thing varied, configured ridge and test label": joined(by_variation),
         "The ridge varied": joined(by_ridge),
     }

@@ -49,6 +49,31 @@ def nearest(found, paper):
     return positive.loc[(np.log(positive["value"]) - np.log(paper)).abs().idxmin()]
 
 
+READING = ["variation", "test_label", "ridge", "definition", "aggregate"]
+
+
+def shared_distances(joints):
+    """How far whole readings are from the paper's numbers of several experiments at once.
+
+    Parameters
+    ----------
+    joints : dict of str to pandas.DataFrame
+        Output of `joint_distances` of each experiment.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A reading that all of them have a row, nearest first: its keys, ``factor`` (the largest
+        of any experiment) and one column ``factor of NAME`` for each.
+    """
+    out = None
+    for name, joint in joints.items():
+        part = joint[[*READING, "factor"]].rename(columns={"factor": f"factor of {name}"})
+        out = part if out is None else out.merge(part, on=READING)
+    out["factor"] = out[[f"factor of {name}" for name in joints]].max(axis=1)
+    return out.sort_values("factor", kind="stable", ignore_index=True)
+
+
 def joint_distances(found, paper, quantities):
     """How far whole readings are from all of the paper's numbers at once.
 
