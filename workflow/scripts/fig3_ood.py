@@ -68,10 +68,10 @@ def draw(axis, frame, distance, column, colors):
     rho = spearmanr(test[distance], test[column]).statistic
     over = int((test[column] > test["cap"]).sum())
     axis.annotate(
-        f"test: ρ = {rho:.2f}, {over:,} of {len(test):,} capped",
-        (0.02, 0.03),
+        f"test points: ρ = {rho:.2f}\n{over:,} of {len(test):,} capped",
+        (0.03, 0.03),
         xycoords="axes fraction",
-        fontsize=7.5,
+        fontsize=7,
         color=NEUTRAL,
         bbox=LEGIBLE,
     )
@@ -91,7 +91,8 @@ def main(smk):
     inputs = zip(axes, names, smk.input.ood, smk.input.records, strict=True)
     for row, name, ood, record in inputs:
         frame = read_csv(ood)
-        colors = dict(zip(frame["set"].unique(), EXPERIMENTS, strict=False))
+        foreign = [name for name in frame["set"].unique() if name != "test"]
+        colors = {"test": NEUTRAL} | dict(zip(foreign, EXPERIMENTS, strict=False))
         for axis, (distance, column, title) in zip(row, PANELS, strict=True):
             draw(axis, frame, distance, column, colors)
             axis.set_yscale("log")
