@@ -20,6 +20,7 @@ wildcard_constraints:
     dataset="[a-z][a-z0-9_]*",
     backbone="[a-z][a-z0-9_]*",
     size=r"\d+",
+    noise="[a-z][a-z0-9_]*",
 
 
 # What the workflow is for. Adding a name here adds a target.
@@ -36,12 +37,14 @@ FIGURES = expand(
         "natural_bound",
         "reduction_theorem",
         "assumptions_sweep",
+        "fig5_label_noise",
+        "detector_comparison",
     ],
     format=["svg", "pdf"],
 )
 TABLES = expand(
     "results/tables/{table}.{format}",
-    table=["table1", "table2", "table3", "table4", "table5"],
+    table=["table1", "table2", "table3", "table4", "table5", "table6"],
     format=["csv", "md", "tex", "html"],
 )
 PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]
@@ -74,4 +77,5 @@ include: "workflow/rules/geometry.smk"
 include: "workflow/rules/certificates.smk"
 include: "workflow/rules/theorems.smk"
 include: "workflow/rules/assumptions.smk"
+include: "workflow/rules/label_noise.smk"
 include: "workflow/rules/publish.smk"

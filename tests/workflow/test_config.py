@@ -18,7 +18,7 @@ DIGITS = QUICK_CONFIG["experiments"]["digits"]
 
 # Sections in which the user chooses the names of the blocks.
 NAMED = [("data", "sources"), ("datasets",), ("backbones",), ("heads",), ("experiments",)]
-NAMED += [("assumptions", "variations")]
+NAMED += [("assumptions", "variations"), ("label_noise", "settings")]
 
 
 # --- mistakes, as a user meets them ---
@@ -104,6 +104,16 @@ MISTAKES = {
         "known here are description, format, kind, notice, package, sha256, version",
     ),
     "an unknown kind": ("data.sources.d", [{"kind": "ftp"}], "file, https, npm, pypi or embedded"),
+    "a share of all labels": (
+        "label_noise.settings.a",
+        {"kind": "uniform", "rate": 1.0, "experiments": "all"},
+        "a share between 0 and 1",
+    ),
+    "a rate of human labels": (
+        "label_noise.settings.b",
+        {"kind": "human", "rate": 0.1, "labels": "worse", "experiments": "all"},
+        "known here are experiments, kind, labels",
+    ),
     "an unknown key of a variation": (
         "assumptions.variations.v",
         {"ridge": 1.0e-4},
@@ -139,6 +149,8 @@ INSIDE = {
     "a key of another kind": "data.sources.c.0.url",
     "an unknown kind": "data.sources.d.0.kind",
     "an unknown format": "data.sources.e.0.format",
+    "a share of all labels": "label_noise.settings.a.rate",
+    "a rate of human labels": "label_noise.settings.b.rate",
     "an unknown key of a variation": "assumptions.variations.v.ridge",
     "a ridge of the sweep at zero": "assumptions.ridges.0",
     "a file that leads outside": "data.sources.i.0.files.0",
@@ -220,12 +232,18 @@ BROKEN_REFERENCES = {
     "no such source of a dataset": (
         "datasets.cifar10.source",
         "cifar",
-        "cifar10, digits, measurements, mnist, resnet18",
+        "cifar10, cifar10n, digits, measurements, mnist, resnet18",
     ),
     "no such source of weights": ("backbones.resnet18.weights", "r18", "resnet18, untrained"),
     "no such experiment": ("run.experiments", ["digits", "nope"], "cifar10, cifar10_5k, digits"),
     "frontier beyond the scores": ("experiments.digits.n_test_frontier", 361, "n_test_scored, 360"),
     "no such foreign dataset": ("ood.datasets", ["svhn"], "cifar10, digits"),
+    "no such noise for figure 5": ("label_noise.figure", "uniform_50", "human_aggre, human_worse"),
+    "human labels of other images": (
+        "label_noise.settings.odd.experiments",
+        ["digits"],
+        "human labels are of cifar10",
+    ),
     "no such variation": ("assumptions.run", ["size_16"], "adam, adam_1, logit"),
     "no such head of a variation": (
         "assumptions.variations.odd",
@@ -246,6 +264,7 @@ def dangling(tmp_path_factory):
     blocks = {
         "datasets.odd": dict(CONFIG["datasets"]["digits"]),
         "backbones.odd": dict(CONFIG["backbones"]["resnet18"]),
+        "label_noise.settings.odd": {"kind": "human", "labels": "worse", "experiments": "all"},
     }
     changes = blocks | {key: value for key, value, _ in BROKEN_REFERENCES.values()}
     return dry_run(tmp_path_factory.mktemp("dangling"), changes)
@@ -429,6 +448,10 @@ def is_used(path, text):
         # These blocks are handed to the scripts whole.
         case ("heads", "*", _):
             return "config['heads'][" in text and key in keys_read_from("recipe")
+        case ("label_noise", "settings", "*", "experiments"):
+            return "config['label_noise']['settings'][noise]['experiments']" in text
+        case ("label_noise", "settings", "*", _):
+            return key in keys_read_from("noise")
         case ("data", "sources", "*", "*", _):
             return "config['data']['sources']" in text and key in keys_read_from("source")
     return "config" + "".join(f"['{part}']" for part in path) in text

@@ -23,12 +23,14 @@ SWEPT = {"reading", "assumptions_sweep", "table5"}
 TIGHTNESS = {"lipschitz_tightness", "natural_bound"}
 NUMBERS = {"head", "residuals", "covariance", "scores", "lipschitz", "frontier"}
 NUMBERS |= {"certificates", "cross_leverage", "deletions", "audit", "refit", "amplification"}
-NUMBERS |= {"ood", "reading", "lipschitz_tightness"}
+NUMBERS |= {"ood", "reading", "lipschitz_tightness", "noisy_heads", "detectors"}
 SOURCES = {"dataset", "backbone", "activations", "ood_activations"}
-LAST = {"table1", "table2", "table3", "table4", "table5", "provenance"}
+PLOTS |= {"fig5_label_noise", "detector_comparison"}
+DETECTED = {"detectors", "fig5_label_noise", "detector_comparison", "table6"}
+LAST = {"table6", "table1", "table2", "table3", "table4", "table5", "provenance"}
 # What follows from the scores, and from the covariance.
 SCORED = {"scores", "lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *FOREIGN, *TIGHTNESS}
-GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT}
+GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT, *DETECTED}
 
 
 def planned(repository, *arguments):
@@ -54,6 +56,8 @@ def append(path, text):
         ("cross_leverage.py", {*REMOVED, "provenance"}),
         # Other content is told by its hash, so that a new decoder re-runs no computation.
         ("data.py", {"dataset", "provenance", *PLOTS, *LAST}),
+        ("detectors.py", {*DETECTED, "provenance"}),
+        ("label_noise.py", {"noisy_heads", *DETECTED, "provenance"}),
         ("readings.py", {*SWEPT, "provenance"}),
         (
             "lipschitz.py",
@@ -96,7 +100,7 @@ def test_script_edit_reruns_its_rule_and_what_follows(editable):
             "n_test_frontier: 99",
             # The sweep starts from the frontier's ε at the paper's share.
             {"frontier", "fig4_frontier", *CERTIFIED, *TIGHTNESS, *SWEPT, *LAST}
-            - {"refit", "cross_leverage", "table4"},
+            - {"refit", "cross_leverage", "table4", "table6"},
         ),
         ("gradient: loss", "gradient: margin", GEOMETRY | LAST | {"residuals"}),
     ],

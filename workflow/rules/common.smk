@@ -46,6 +46,7 @@ SHARED = [
     "ood",
     "tightness",
     "assumptions",
+    "label_noise",
     "theorems",
 ]
 
@@ -154,6 +155,21 @@ def broken_references(config):
     for name, changes in block["variations"].items():
         if "head" in changes:
             must_exist(f"assumptions.variations.{name}.head", changes["head"], "heads")
+    must_exist("human_labels.source", config["human_labels"]["source"], "data.sources")
+    must_exist("human_labels.dataset", config["human_labels"]["dataset"], "datasets")
+    noise = config["label_noise"]["settings"]
+    must_exist("label_noise.figure", config["label_noise"]["figure"], "label_noise.settings")
+    for name, setting_ in noise.items():
+        if setting_["experiments"] != "all":
+            for experiment in setting_["experiments"]:
+                must_exist(f"label_noise.settings.{name}.experiments", experiment, "experiments")
+                of = config["experiments"].get(experiment, {}).get("dataset")
+                known = config["human_labels"]["dataset"]
+                if setting_["kind"] == "human" and of not in (known, None):
+                    problems.append(
+                        f"label_noise.settings.{name}.experiments: human labels are of {known}, "
+                        f"and {experiment!r} is of {of}"
+                    )
     if block["ridges"] != sorted(block["ridges"]):
         problems.append(f"assumptions.ridges: {block['ridges']} is not in rising order")
     if config["run"]["experiments"] != "all":
@@ -270,6 +286,33 @@ def of_readings(pattern):
     return expand(pattern, experiment=names)
 
 
+def noisy(noise):
+    """Experiments to run whose labels a setting of label_noise makes wrong."""
+    chosen = config["label_noise"]["settings"][noise]["experiments"]
+    return [name for name in experiments() if chosen == "all" or name in chosen]
+
+
+def human_labels_of(wildcards):
+    """The human labels that a setting of label noise needs, if any."""
+    human = config["label_noise"]["settings"][wildcards.noise]["kind"] == "human"
+    return ["results/human_labels.safetensors"] if human else []
+
+
+def of_noise(pattern):
+    """A path pattern for every setting of label noise and experiment that it is computed for."""
+    return [
+        path
+        for noise in config["label_noise"]["settings"]
+        for path in expand(pattern, noise=noise, experiment=noisy(noise))
+    ]
+
+
+def of_shown_noise(pattern):
+    """A path pattern for the setting of label noise that figure 5 shows."""
+    noise = config["label_noise"]["figure"]
+    return expand(pattern, noise=noise, experiment=noisy(noise))
+
+
 def head_of(wildcards):
     """The head of an experiment; a variation that changes neither it nor its input shares it."""
     name, _, variation = wildcards.experiment.partition(VARIED)
@@ -352,6 +395,12 @@ def benchmarks():
         }
         if name in experiments():
             shared.add(f"results/benchmarks/ood_activations/{dataset}_{backbone}_{size}.tsv")
+    shared |= {
+        f"results/benchmarks/{rule}/{noise}_{name}.tsv"
+        for rule in ("noisy_heads", "detectors")
+        for noise in config["label_noise"]["settings"]
+        for name in noisy(noise)
+    }
     return sorted(shared) + expand(
         "results/benchmarks/{stage}/{experiment}.tsv",
         stage=STAGES,
@@ -415,6 +464,14 @@ def paper_values(experiment):
         for row in paper_claims()
         if row["experiment"] == experiment and row["quantity"] and row["paper_value"]
     }
+
+
+def paper_detection():
+    """The paper's numbers for label noise, by experiment, setting and metric (shares, not %)."""
+    values = paper_values("cifar10")
+    names = ("auroc", "average_precision", "separation", "recall_20")
+    found = {name: values[name] for name in names}
+    return {"cifar10": {"uniform_10": found | {"recall_20": found["recall_20"] / 100}}}
 
 
 def megabytes(base):

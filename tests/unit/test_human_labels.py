@@ -1,0 +1,113 @@
+"""Human labels are read without running what a pickle asks for, and must belong to the dataset."""
+
+import io
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from wtrak.errors import WtrakError
+from wtrak.human_labels import CIFAR10N, check_alignment, decode_cifar10n
+from wtrak.sources import SourceError
+
+
+def zipped(name, blob):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, blob)
+    return buffer.getvalue()
+
+
+def wheel(folder, body):
+    """The nesting of the real file: a wheel with a zip with a torch file with a pickle."""
+    inner = zipped("archive/data.pkl", body)
+    blob = zipped("noisy_cifar/CIFAR-N.zip", zipped("CIFAR-N/CIFAR-10_human.pt", inner))
+    path = folder / "labels.whl"
+    path.write_bytes(blob)
+    return path
+
+
+def columns(**changes):
+    rng = np.random.default_rng(0)
+    made = {name: rng.integers(0, 10, size=50_000) for name in CIFAR10N.values()}
+    return made | changes
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_labels_are_read_as_they_are(tmp_path, protocol):
+    """Columns would be swapped, or a pickle of another protocol be refused."""
+    made = columns()
+    found = decode_cifar10n(wheel(tmp_path, pickle.dumps(made, protocol)))
+    assert set(found) == set(CIFAR10N)
+    for ours, theirs in CIFAR10N.items():
+        assert found[ours].dtype == np.uint8
+        np.testing.assert_array_equal(found[ours], made[theirs])
+
+
+class Attack:
+    def __init__(self, target):
+        self.target = target
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.target}",)
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 4])
+def test_code_in_the_pickle_is_never_run(tmp_path, protocol):
+    """A download would own the machine."""
+    target = tmp_path / "owned"
+    body = pickle.dumps(columns(worse_label=Attack(target)), protocol)
+    with pytest.raises(SourceError, match="which no array needs"):
+        decode_cifar10n(wheel(tmp_path, body))
+    assert not target.exists()
+
+
+def test_arrays_of_objects_are_refused(tmp_path):
+    """An object array would carry anything past the list of what is admitted."""
+    objects = np.array([1, 2, None], dtype=object)
+    with pytest.raises(SourceError, match=r"array of objects|which no array needs"):
+        decode_cifar10n(wheel(tmp_path, pickle.dumps(columns(worse_label=objects), 2)))
+
+
+BAD = {
+    "no mapping": (pickle.dumps([1, 2], 2), "clean_label is not an array"),
+    "a short column": (
+        pickle.dumps(columns(aggre_label=np.zeros(7, int)), 2),
+        "aggre_label is not an array of 50,000",
+    ),
+    "a label of ten": (
+        pickle.dumps(columns(worse_label=np.full(50_000, 10)), 2),
+        "worse_label holds other than labels",
+    ),
+    "fractions": (
+        pickle.dumps(columns(worse_label=np.zeros(50_000)), 2),
+        "worse_label holds other than labels",
+    ),
+    "a cut pickle": (pickle.dumps(columns(), 2)[:1000], "no readable pickle"),
+    "no pickle": (b"\n<!DOCTYPE html><html></html>", "no readable pickle"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_other_content_is_refused_by_name(tmp_path, case):
+    """Wrong labels would be taken for human ones."""
+    body, reason = BAD[case]
+    with pytest.raises(SourceError, match=reason):
+        decode_cifar10n(wheel(tmp_path, body))
+
+
+def test_file_that_is_no_wheel_is_refused(tmp_path):
+    """A saved error page would crash the run."""
+    (tmp_path / "x.whl").write_bytes(b"not a zip")
+    with pytest.raises(SourceError):
+        decode_cifar10n(tmp_path / "x.whl")
+
+
+def test_labels_of_another_order_are_refused():
+    """Every label would be compared with that of another image."""
+    labels = {"clean": np.arange(10) % 3}
+    check_alignment(labels, np.arange(10) % 3)
+    with pytest.raises(WtrakError, match="2 of 10 clean labels differ"):
+        check_alignment(labels, np.array([1, 0, *(np.arange(2, 10) % 3)]))

@@ -1,0 +1,77 @@
+"""Wrong labels for the training set of one experiment, and a head fitted to them, seed by seed."""
+
+import numpy as np
+
+from wtrak.experiment import training_subset
+from wtrak.gradients import append_constant
+from wtrak.head import evaluate, logits, train_head
+from wtrak.io import load_arrays, load_metadata, save_arrays
+from wtrak.label_noise import flip_labels
+from wtrak.runtime import progress, run, say, select_device
+
+
+def out_of_fold_logits(weight, activations, labels, n_classes, folds, recipe, device):
+    """Logits of each example by a head that has not seen it, shape (n, C), float32.
+
+    Every fold's fit starts from the head on all labels, and ends at its own optimum: where the fit
+    starts does not tell it what was left out.
+    """
+    out = np.empty((len(labels), n_classes), np.float32)
+    for fold in range(folds.max() + 1):
+        held = folds == fold
+        own, _, _ = train_head(
+            activations[~held], labels[~held], n_classes, recipe, device, initial=weight
+        )
+        out[held] = logits(own, activations[held])
+    return out
+
+
+def main(smk):
+    features = load_arrays(smk.input.activations, ["train"])["train"]
+    every = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"].astype(np.int64)
+    n_classes = len(load_metadata(smk.input.dataset)["classes"])
+    rows = training_subset(len(features), smk.params.n_train, smk.params.subset_seed)
+    activations, true = append_constant(features[rows]), every[rows]
+    device, noise = select_device(smk.params.device), smk.params.noise
+    human = noise["kind"] == "human"
+    if human:
+        by_people = load_arrays(smk.input.human_labels[0], [noise["labels"]])[noise["labels"]]
+    # People's labels are the same for every seed.
+    seeds = smk.params.seeds[:1] if human else smk.params.seeds
+    given, weights, unseen = [], [], []
+    with progress(len(seeds), "heads on wrong labels", "seeds") as advance:
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            if human:
+                labels = by_people[rows].astype(np.int64)
+            else:
+                labels = flip_labels(true, noise["kind"], noise["rate"], n_classes, rng)
+            weight, _, _ = train_head(activations, labels, n_classes, smk.params.recipe, device)
+            as_given, as_true = (
+                evaluate(weight, activations, y)["accuracy"] for y in (labels, true)
+            )
+            say(f"seed {seed}: accuracy {as_given:.4f} on labels as given, {as_true:.4f} as true")
+            given.append(labels)
+            weights.append(weight)
+            folds = rng.permutation(np.arange(len(labels)) % smk.params.folds)
+            unseen.append(
+                out_of_fold_logits(
+                    weight, activations, labels, n_classes, folds, smk.params.recipe, device
+                )
+            )
+            advance(1)
+    save_arrays(
+        smk.output[0],
+        {
+            "train_index": rows.astype(np.int64),
+            "seeds": np.array(seeds),
+            "true": true,
+            "given": np.stack(given),
+            "weights": np.stack(weights),
+            "out_of_fold": np.stack(unseen),
+        },
+    )
+
+
+if __name__ == "__main__":
+    run(main, snakemake)
