@@ -10,8 +10,8 @@ from wtrak import audit
 from wtrak.audit import (
     coordinates,
     deletion_attack,
-    gap_after,
     move_attack,
+    moved_gap,
     path_cost,
     reweighting_attack,
     spread_attack,
@@ -60,7 +60,9 @@ def test_gap_after_a_move_is_exact(seed):
     rest = p.psi[k] - (p.psi[k] @ basis_a) * basis_a - (p.psi[k] @ basis_c) * basis_c
     basis_k = rest / np.linalg.norm(rest)
     moved = np.array([target @ basis_a, target @ basis_c, target @ basis_k])
-    found = gap_after(pair, np.stack([moved, own]), np.array([mass, -mass]))
+    vectors = np.stack([moved, own])
+    x, y, gram = vectors @ pair.a, vectors @ pair.c, vectors @ vectors.T
+    found = moved_gap(pair.gap, x, y, gram, np.array([mass, -mass]))
     back = np.linalg.inv(p.root)
     moment = p.phi.T @ p.phi / p.n
     new = target @ back

@@ -198,8 +198,8 @@ def test_sweep_holds_the_experiment_itself(results, experiment):
     assert found["natural_share"] == pytest.approx(share, abs=4 * np.sqrt(0.25 / 40_000))
 
 
-def test_no_score_moves_along_directions_without_data(results):
-    """The amplification at λ would be shown as if a gradient could lie along it."""
+def test_realised_amplification_is_below_the_worst_case(results):
+    """A unit step would move a score further than Q⁻¹, or the natural metric, lets it."""
     table = pd.read_csv(results / "experiments" / "digits_half" / "amplification.csv")
     assert len(table) == 4617
     assert (table["euclidean_median"] <= 1 / table["eigenvalue"]).all()

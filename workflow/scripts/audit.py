@@ -27,7 +27,7 @@ from wtrak.pair_certificates import (
 )
 from wtrak.runtime import progress, run, select_device
 from wtrak.scores import whitened
-from wtrak.wasserstein import deletion_distances
+from wtrak.wasserstein import deletion_distances, natural_mean_distances
 
 
 def certified_radii(i, j, gap, difference, tau, si, paper, norm_test, radius):
@@ -110,8 +110,7 @@ def main(smk):
         )
     tau, inner = products[:m], products[m:]
     gram = inner[:, panel]
-    squared = si[panel][:, None] + si - 2 * inner
-    distances = deletion_distances(np.sqrt(np.maximum(squared, 0.0)).mean(axis=1), n)
+    distances = deletion_distances(natural_mean_distances(inner, si, panel), n)
     deletions = Deletions(factor, smk.params.ridge, train, test, panel, block_size)
 
     def of_test_point(t, seed):

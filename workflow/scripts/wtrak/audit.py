@@ -56,25 +56,22 @@ def coordinates(x, y, self_influence, norm_test, difference, gap):
     )
 
 
-def gap_after(pair, vectors, weights):
+def moved_gap(gap, x, y, gram, weights):
     """Δ exactly, after Σ_l w_l·u_l·u_lᵀ is added to the second moment in whitened space.
 
-    aᵀ(I + UWUᵀ)⁻¹c = a·c − aᵀU(I + WUᵀU)⁻¹WUᵀc.
+    aᵀ(I + UWUᵀ)⁻¹c = a·c − aᵀU(I + WUᵀU)⁻¹WUᵀc (Woodbury).
 
     Parameters
     ----------
-    vectors : numpy.ndarray, shape (r, 3)
-        In the same third direction.
+    gap : float
+        a·c.
+    x, y : numpy.ndarray, shape (r,)
+        u_l·a and u_l·c.
+    gram : numpy.ndarray, shape (r, r)
+        u_l·u_m.
     weights : numpy.ndarray, shape (r,)
         Negative where mass is taken away.
     """
-    return moved_gap(
-        pair.gap, vectors @ pair.a, vectors @ pair.c, vectors @ vectors.T, np.asarray(weights)
-    )
-
-
-def moved_gap(gap, x, y, gram, weights):
-    """The same as `gap_after`, from inner products: x = U·a, y = U·c and UUᵀ of r vectors."""
     inner = np.linalg.solve(np.eye(len(weights)) + weights[:, None] * gram, weights * y)
     return gap - float(x @ inner)
 

@@ -11,6 +11,7 @@ import torch
 
 from wtrak.certificates import certified_radius
 from wtrak.lipschitz import euclidean_gradient, euclidean_spectral, natural
+from wtrak.wasserstein import deletion_distances, natural_mean_distances
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,8 @@ def one_deletion(products, self_influence, anchors):
     anchors : numpy.ndarray, shape (K,)
         Their rows.
     """
-    squared = self_influence[anchors][:, None] + self_influence - 2 * products
-    distances = np.sqrt(np.maximum(squared, 0.0)).sum(axis=1) / (len(self_influence) - 1)
-    return float(np.median(distances) / len(self_influence))
+    distances = natural_mean_distances(products, self_influence, anchors)
+    return float(np.median(deletion_distances(distances, len(self_influence))))
 
 
 def constants(train, test, k, smallest_eigenvalue):

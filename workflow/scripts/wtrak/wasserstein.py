@@ -25,6 +25,25 @@ def euclidean_mean_distances(gradients, rows, *, block_size):
     return sums / len(gradients)
 
 
+def natural_mean_distances(products, self_influence, rows):
+    """Mean natural distance ‖ψ_k − ψ_j‖ (definition 5.1) from each of `rows` to all n examples.
+
+    Parameters
+    ----------
+    products : numpy.ndarray, shape (K, n)
+        ψ_k·ψ_j.
+    self_influence : numpy.ndarray, shape (n,)
+        ‖ψ_j‖².
+    rows : numpy.ndarray, shape (K,)
+
+    Returns
+    -------
+    numpy.ndarray, shape (K,)
+    """
+    squared = self_influence[rows][:, None] + self_influence - 2 * products
+    return np.sqrt(np.maximum(squared, 0.0)).mean(axis=1)
+
+
 def deletion_distances(mean_distances, n):
     """W₁ between P_n and P_n without each anchor point, from its mean distance to all n points.
 
