@@ -21,7 +21,9 @@ from wtrak.errors import WtrakError
 from wtrak.io import (
     atomic_path,
     load_arrays,
+    load_length,
     load_metadata,
+    load_rows,
     read_csv,
     read_json,
     save_arrays,
@@ -138,6 +140,20 @@ def test_arrays_come_back_bit_for_bit(tmp_path_factory, array, axes_reversed):
     assert loaded["x"].dtype == array.dtype
     assert loaded["x"].shape == array.shape
     assert loaded["x"].tobytes() == array.tobytes()
+
+
+def test_some_rows_come_back_and_the_length_is_known(tmp_path):
+    """A pass over shards would repeat or skip images."""
+    array = np.arange(40, dtype=np.uint8).reshape(10, 2, 2)
+    save_arrays(tmp_path / "a", {"x": array, "none": array[:0]})
+    assert load_length(tmp_path / "a", "x") == 10
+    assert load_length(tmp_path / "a", "none") == 0
+    np.testing.assert_array_equal(load_rows(tmp_path / "a", "x", slice(3, 7)), array[3:7])
+    np.testing.assert_array_equal(load_rows(tmp_path / "a", "x", slice(8, 10)), array[8:])
+    with pytest.raises(WtrakError, match="has no array 'y'; it holds none, x"):
+        load_rows(tmp_path / "a", "y", slice(0, 1))
+    with pytest.raises(WtrakError, match="has no array 'y'"):
+        load_length(tmp_path / "a", "y")
 
 
 def test_metadata_comes_back_and_may_be_absent(tmp_path):

@@ -6,13 +6,22 @@ import time
 import torch
 
 from wtrak.backbone import build_backbone, forward_activations
-from wtrak.io import load_arrays, load_metadata, save_arrays, sha256_file
+from wtrak.io import (
+    load_arrays,
+    load_length,
+    load_metadata,
+    load_rows,
+    save_arrays,
+    sha256_file,
+)
 from wtrak.runtime import describe_device, progress, run, say, select_device
 from wtrak.shards import compute_in_shards, shard_folder
 
 
 def main(smk):
-    images = load_arrays(smk.input.dataset, ["train_images", "test_images"])
+    lengths = {
+        split: load_length(smk.input.dataset, f"{split}_images") for split in ("train", "test")
+    }
     state = {k: torch.from_numpy(v) for k, v in load_arrays(smk.input.weights).items()}
     device = select_device(smk.params.device)
     settings = {
@@ -29,18 +38,21 @@ def main(smk):
     }
     model = build_backbone(smk.params.architecture, state, device)
     folder = shard_folder(smk.params.shards, identity)
-    total = sum(len(split) for split in images.values())
+    total = sum(lengths.values())
     say(f"{total:,} images at {settings['image_size']} px on {settings['device']}")
     start = time.monotonic()
     out = {}
     with progress(total, "activations", "images") as advance:
-        for split in ("train", "test"):
-            pixels = images[f"{split}_images"]
+        for split, length in lengths.items():
+            if not length:
+                # Images of one's own may come without a test set.
+                out[split] = out["train"][:0]
+                continue
 
-            def compute(first, last, pixels=pixels):
+            def compute(first, last, name=f"{split}_images"):
                 return forward_activations(
                     model,
-                    pixels[first:last],
+                    load_rows(smk.input.dataset, name, slice(first, last)),
                     settings["image_size"],
                     batch_size=settings["batch_size"],
                     precision=settings["precision"],
@@ -48,7 +60,7 @@ def main(smk):
                 )
 
             out[split] = compute_in_shards(
-                compute, len(pixels), smk.params.shard_size, folder, split, advance
+                compute, length, smk.params.shard_size, folder, split, advance
             )
     say(f"done in {time.monotonic() - start:,.0f} s")
     save_arrays(smk.output[0], out, settings)

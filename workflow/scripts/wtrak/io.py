@@ -73,11 +73,40 @@ def load_arrays(path, names=None):
         If the file is missing, truncated, or lacks one of the names.
     """
     with _opened(path) as file:
-        present = list(file.keys())
-        for name in names or ():
-            if name not in present:
-                raise WtrakError(f"{path} has no array {name!r}; it holds {', '.join(present)}")
-        return {name: file.get_tensor(name) for name in (names or present)}
+        _check_names(path, file, names or ())
+        return {name: file.get_tensor(name) for name in (names or file.keys())}
+
+
+def _check_names(path, file, names):
+    present = list(file.keys())
+    for name in names:
+        if name not in present:
+            raise WtrakError(f"{path} has no array {name!r}; it holds {', '.join(present)}")
+
+
+def load_rows(path, name, rows):
+    """Read some rows of one array of a safetensors file, and no others.
+
+    Parameters
+    ----------
+    rows : slice
+        Within the array.
+
+    Raises
+    ------
+    WtrakError
+        As `load_arrays` does.
+    """
+    with _opened(path) as file:
+        _check_names(path, file, [name])
+        return file.get_slice(name)[rows]
+
+
+def load_length(path, name):
+    """Number of rows of one array of a safetensors file, without reading it."""
+    with _opened(path) as file:
+        _check_names(path, file, [name])
+        return file.get_slice(name).get_shape()[0]
 
 
 def load_metadata(path):

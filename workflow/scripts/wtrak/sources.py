@@ -167,14 +167,14 @@ def _check_sha256(path, source, advice):
         return
     found = sha256_file(path)
     if not found.startswith(expected):
-        kind = "an HTML page" if looks_like_html(path) else f"{path.stat().st_size:,} bytes"
+        kind = "an HTML page" if _looks_like_html(path) else f"{path.stat().st_size:,} bytes"
         raise SourceError(
             f"{file_name(source)} is {kind} with sha256 {found[:16]}…, "
             f"expected {expected[:16]}…; {advice}"
         )
 
 
-def looks_like_html(path):
+def _looks_like_html(path):
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -196,7 +196,7 @@ def _download_url(source, target):
     received = target.stat().st_size
     if size and received != size:
         raise SourceError(f"truncated: {received:,} of {size:,} bytes arrived")
-    if looks_like_html(target):
+    if _looks_like_html(target):
         raise SourceError("the server sent an HTML page instead of the file")
 
 
@@ -281,7 +281,7 @@ def read_members(path, names):
         raise
     # The archive modules answer damage with a dozen types, TypeError and RuntimeError among them.
     except Exception as error:
-        what = "an HTML page" if looks_like_html(path) else "damaged"
+        what = "an HTML page" if _looks_like_html(path) else "damaged"
         raise SourceError(
             f"{path.name} is {what}, or truncated, or no archive ({error})"
         ) from error
@@ -323,7 +323,7 @@ def read_state_dict(path):
         raise
     # torch.load raises many types on damaged input, its own UnpicklingError among them.
     except Exception as error:
-        what = "an HTML page" if looks_like_html(path) else "damaged or unsafe"
+        what = "an HTML page" if _looks_like_html(path) else "damaged or unsafe"
         first_line = str(error).strip().split("\n")[0][:200]
         raise SourceError(f"{path.name} is {what}: {first_line}") from error
     if not isinstance(state, dict) or not all(
