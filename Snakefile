@@ -39,12 +39,13 @@ FIGURES = expand(
         "assumptions_sweep",
         "fig5_label_noise",
         "detector_comparison",
+        "noise_by_fit",
     ],
     format=["svg", "pdf"],
 )
 TABLES = expand(
     "results/tables/{table}.{format}",
-    table=["table1", "table2", "table3", "table4", "table5", "table6"],
+    table=["table1", "table2", "table3", "table4", "table5", "table6", "table7"],
     format=["csv", "md", "tex", "html"],
 )
 PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]

@@ -33,7 +33,8 @@ def test_training_subset_is_uniform_and_changes_with_the_seed():
 def test_training_subset_of_all_is_every_row():
     """If it failed, the full training set would be shuffled or lack examples."""
     for seed in (0, 1):
-        np.testing.assert_array_equal(training_subset(7, 7, seed), np.arange(7))
+        for n_train in (7, "all"):
+            np.testing.assert_array_equal(training_subset(7, n_train, seed), np.arange(7))
 
 
 def test_training_subset_larger_than_the_data_is_refused():

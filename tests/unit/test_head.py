@@ -97,6 +97,19 @@ def test_minibatch_recipes_follow_their_seed(problem, recipe):
     assert curve["loss"].iloc[-1] < curve["loss"].iloc[0] == pytest.approx(np.log(3))
 
 
+@pytest.mark.parametrize("recipe", [LBFGS, SGD], ids=["lbfgs", "sgd"])
+def test_visitor_sees_every_step_of_the_curve(problem, recipe):
+    """TracIn would add up other heads than those of the epochs."""
+    seen = []
+    weight, curve, _ = train_head(
+        *problem, 3, recipe, CPU, {"train": problem}, visit=lambda *both: seen.append(both)
+    )
+    assert [step for step, _ in seen] == list(curve["step"])
+    losses = [evaluate(visited, *problem)["loss"] for _, visited in seen]
+    np.testing.assert_allclose(losses, curve["loss"], rtol=1e-12)
+    np.testing.assert_array_equal(seen[-1][1], weight)
+
+
 def test_diverging_training_is_an_error(problem):
     """NaN weights would reach the residuals."""
     with pytest.raises(WtrakError, match="diverged"):

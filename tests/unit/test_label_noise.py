@@ -10,18 +10,23 @@ from hypothesis import strategies as st
 
 from problems import gradients
 from reference import covariance, explicit
-from wtrak.detectors import all_detectors
+from wtrak.detectors import (
+    all_detectors,
+    confident_learning,
+    self_influence,
+)
 from wtrak.errors import WtrakError
-from wtrak.gradients import Gradients, residuals
+from wtrak.gradients import Gradients, reduce_to_sum_zero, residuals
+from wtrak.intervals import mean_with_interval
 from wtrak.label_noise import (
     DETECTORS,
     KINDS,
     curves,
     detection,
     flip_labels,
-    mean_with_interval,
     recall_at,
 )
+from wtrak.tracin import epoch_influence
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -166,14 +171,16 @@ def test_detectors_are_those_of_explicit_forms(gradient):
     weight = rng.standard_normal((4, 7))
     z = h.astype(float) @ weight.T
     labels = rng.integers(4, size=50)
-    unseen = rng.standard_normal((50, 4))
+    unseen, tracin = rng.standard_normal((50, 4)), rng.random(50)
     found = all_detectors(
         weight,
         unseen,
+        tracin,
         h,
         labels,
         gradient=gradient,
         ridge=0.01,
+        penalty=0.02,
         rng=np.random.default_rng(0),
         block_size=8,
         device=torch.device("cpu"),
@@ -196,8 +203,54 @@ def test_detectors_are_those_of_explicit_forms(gradient):
         np.linalg.norm(e, axis=1) * np.linalg.norm(h.astype(float), axis=1),
         rtol=1e-8,
     )
+    np.testing.assert_array_equal(found["tracin"], tracin)
+    # The Hessian as it is defined, on all C·p coordinates; its null space is no part of φ.
+    curvature = np.einsum("nc,cd->ncd", p, np.eye(4)) - p[:, :, None] * p[:, None, :]
+    hh = h[:, :, None].astype(float) * h[:, None, :]
+    hessian = np.einsum("ncd,npq->cpdq", curvature, hh).reshape(28, 28) / 50
+    hessian += 0.02 * np.kron(np.eye(4), np.diag([1.0] * 6 + [0.0]))
+    own = explicit(Gradients(e, h, np.arange(50)))
+    influence = np.einsum("nd,de,ne->n", own, np.linalg.pinv(hessian, rcond=1e-10), own)
+    np.testing.assert_allclose(found["hessian_influence"], influence, rtol=1e-6)
     margin = [max(np.delete(z[k], labels[k])) - z[k, labels[k]] for k in range(50)]
     np.testing.assert_allclose(found["margin"], margin, rtol=1e-8)
     h = h.astype(float)
     inverse = np.linalg.inv(h.T @ h / 50 + 0.01 * np.eye(7))
     np.testing.assert_allclose(found["leverage"], np.einsum("np,pq,nq->n", h, inverse, h))
+
+
+def test_self_influence_of_few_examples_comes_from_their_gram_matrix():
+    """Images in many classes would need a Q that no memory holds, or get another SI."""
+    for n in (20, 27, 28, 29):
+        g, _, _ = gradients(n=n, n_classes=5, p=7)
+        g = reduce_to_sum_zero(g)
+        phi = explicit(g)
+        expected = np.einsum("nd,de,ne->n", phi, np.linalg.inv(covariance(phi, 1e-3)), phi)
+        found = self_influence(g, 1e-3, block_size=8, device=torch.device("cpu"))
+        np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+def test_an_epoch_adds_the_squared_norm_of_its_gradient():
+    """TracIn would weigh epochs or examples by something else."""
+    g, z, y = gradients(n=30)
+    expected = 0.1 * (explicit(g) ** 2).sum(axis=1)
+    np.testing.assert_allclose(epoch_influence(z, y, g.activations, 0.1), expected, rtol=1e-12)
+
+
+def test_confident_learning_puts_planted_errors_first():
+    """Probabilities and labels would reach cleanlab in another order or form."""
+    rng = np.random.default_rng(0)
+    true = rng.integers(4, size=400)
+    given = true.copy()
+    given[:20] = (true[:20] + 1) % 4
+    z = 0.3 * rng.standard_normal((400, 4)) + 4 * np.eye(4)[true]
+    scores = confident_learning(z, given)
+    assert set(np.argsort(-scores)[:20]) == set(range(20))
+    assert np.isfinite(scores).all()
+
+
+def test_confident_learning_allows_a_class_without_labels():
+    """A small set of one's own would crash."""
+    rng = np.random.default_rng(0)
+    scores = confident_learning(rng.standard_normal((30, 4)), rng.integers(3, size=30))
+    assert scores.shape == (30,) and np.isfinite(scores).all()

@@ -14,6 +14,15 @@ from wtrak.head import train_head
 from wtrak.io import load_arrays, save_arrays
 from wtrak.label_noise import detection, flip_labels
 
+SGD = {
+    "optimizer": "sgd",
+    "epochs": 3,
+    "learning_rate": 0.1,
+    "momentum": 0.0,
+    "batch_size": 10,
+    "weight_decay": 0.0,
+    "seed": 1,
+}
 NOISE = {"kind": "uniform", "rate": 0.2}
 
 
@@ -23,7 +32,7 @@ def run_noise(folder, noise, seeds=(0, 3), human=()):
     call(
         noisy_heads_script,
         folder,
-        {"heads": "heads"},
+        {"heads": "heads", "fits": "fits.csv"},
         inputs=inputs | {"human_labels": list(human)},
         n_train=30,
         subset_seed=3,
@@ -31,6 +40,7 @@ def run_noise(folder, noise, seeds=(0, 3), human=()):
         noise=noise,
         seeds=list(seeds),
         folds=3,
+        tracin=SGD,
         device="cpu",
     )
     call(
@@ -41,6 +51,7 @@ def run_noise(folder, noise, seeds=(0, 3), human=()):
         wildcards={"experiment": "mine", "noise": "some"},
         gradient="loss",
         ridge=RIDGE,
+        penalty=RECIPE["weight_decay"],
         block_size=7,
         device="cpu",
     )
@@ -88,6 +99,36 @@ def test_out_of_fold_logits_are_of_heads_that_saw_no_part_of_their_fold(data):  
         weight, _, _ = train_head(h[~held], given[~held], 3, RECIPE, torch.device("cpu"))
         expected = h[held].astype(float) @ weight.T
         np.testing.assert_allclose(heads["out_of_fold"][0][held], expected, atol=1e-4)
+
+
+def test_tracin_adds_up_the_epochs_of_a_head_on_the_same_labels(data):  # noqa: F811
+    """It would be of a head on the true labels, or of its last epoch alone."""
+    folder, _, features = data
+    heads, scores = run_noise(folder, NOISE)
+    h, given = append_constant(features["train"][heads["train_index"]]), heads["given"][1]
+    expected = np.zeros(30)
+    for epochs in (1, 2, 3):
+        weight, _, _ = train_head(h, given, 3, SGD | {"epochs": epochs}, torch.device("cpu"))
+        e = residuals(h.astype(float) @ weight.T, given, "loss")
+        expected += 0.1 * (explicit(Gradients(e, h, np.arange(30))) ** 2).sum(axis=1)
+    np.testing.assert_allclose(heads["tracin"][1], expected, rtol=1e-6)
+    np.testing.assert_allclose(scores["tracin"][1], expected, rtol=1e-6)
+
+
+def test_what_the_head_has_learnt_is_written_down(data):  # noqa: F811
+    """A head that memorises could not be told from one that does not."""
+    folder, _, features = data
+    heads, _ = run_noise(folder, NOISE)
+    fits = pd.read_csv(folder / "fits.csv").set_index("seed")
+    h = append_constant(features["train"][heads["train_index"]]).astype(float)
+    for k, seed in enumerate((0, 3)):
+        found = (h @ heads["weights"][k].T).argmax(axis=1)
+        given, true = heads["given"][k], heads["true"]
+        assert fits.loc[seed, "n_train"] == 30
+        assert fits.loc[seed, "accuracy_as_given"] == pytest.approx(np.mean(found == given))
+        assert fits.loc[seed, "accuracy_as_true"] == pytest.approx(np.mean(found == true))
+        share = np.mean((found == given)[given != true])
+        assert fits.loc[seed, "memorised"] == pytest.approx(share)
 
 
 def test_human_labels_are_used_once_and_row_by_row(data):  # noqa: F811

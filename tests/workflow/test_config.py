@@ -228,7 +228,7 @@ WITHIN = {"no such head of a variation": "assumptions.variations.odd.head"}
 BROKEN_REFERENCES = {
     "no such dataset": ("experiments.digits.dataset", "svhn", "cifar10, digits"),
     "no such backbone": ("experiments.digits.backbone", "vit", "resnet18, untrained"),
-    "no such head": ("experiments.digits.head", "adamw", "adam, adam_1, lbfgs, regularised, sgd"),
+    "no such head": ("experiments.digits.head", "adamw", "adam, adam_1, lbfgs, memorising"),
     "no such source of a dataset": (
         "datasets.cifar10.source",
         "cifar",
@@ -239,6 +239,10 @@ BROKEN_REFERENCES = {
     "frontier beyond the scores": ("experiments.digits.n_test_frontier", 361, "n_test_scored, 360"),
     "no such foreign dataset": ("ood.datasets", ["svhn"], "cifar10, digits"),
     "no such noise for figure 5": ("label_noise.figure", "uniform_50", "human_aggre, human_worse"),
+    "TracIn without epochs": ("label_noise.tracin", "lbfgs", "lbfgs, which has no epochs"),
+    "no such head of a fit": ("label_noise.fits.heads", ["adamw"], "adam, adam_1, lbfgs"),
+    "no such experiment of a fit": ("label_noise.fits.experiment", "nope", "cifar10, cifar10_5k"),
+    "no such noise of a fit": ("label_noise.fits.setting", "uniform_50", "human_aggre"),
     "human labels of other images": (
         "label_noise.settings.odd.experiments",
         ["digits"],

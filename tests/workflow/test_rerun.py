@@ -25,9 +25,10 @@ NUMBERS = {"head", "residuals", "covariance", "scores", "lipschitz", "frontier"}
 NUMBERS |= {"certificates", "cross_leverage", "deletions", "audit", "refit", "amplification"}
 NUMBERS |= {"ood", "reading", "lipschitz_tightness", "noisy_heads", "detectors"}
 SOURCES = {"dataset", "backbone", "activations", "ood_activations"}
-PLOTS |= {"fig5_label_noise", "detector_comparison"}
+PLOTS |= {"fig5_label_noise", "detector_comparison", "noise_by_fit"}
 DETECTED = {"detectors", "fig5_label_noise", "detector_comparison", "table6"}
-LAST = {"table6", "table1", "table2", "table3", "table4", "table5", "provenance"}
+DETECTED |= {"noise_by_fit", "table7"}
+LAST = {"table6", "table7", "table1", "table2", "table3", "table4", "table5", "provenance"}
 # What follows from the scores, and from the covariance.
 SCORED = {"scores", "lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *FOREIGN, *TIGHTNESS}
 GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT, *DETECTED}
@@ -58,6 +59,8 @@ def append(path, text):
         ("data.py", {"dataset", "provenance", *PLOTS, *LAST}),
         ("detectors.py", {*DETECTED, "provenance"}),
         ("label_noise.py", {"noisy_heads", *DETECTED, "provenance"}),
+        ("leave_one_out.py", {*DETECTED, "provenance"}),
+        ("tracin.py", {"noisy_heads", *DETECTED, "provenance"}),
         ("readings.py", {*SWEPT, "provenance"}),
         (
             "lipschitz.py",
@@ -100,7 +103,7 @@ def test_script_edit_reruns_its_rule_and_what_follows(editable):
             "n_test_frontier: 99",
             # The sweep starts from the frontier's ε at the paper's share.
             {"frontier", "fig4_frontier", *CERTIFIED, *TIGHTNESS, *SWEPT, *LAST}
-            - {"refit", "cross_leverage", "table4", "table6"},
+            - {"refit", "cross_leverage", "table4", "table6", "table7"},
         ),
         ("gradient: loss", "gradient: margin", GEOMETRY | LAST | {"residuals"}),
     ],

@@ -158,6 +158,22 @@ def broken_references(config):
     must_exist("human_labels.source", config["human_labels"]["source"], "data.sources")
     must_exist("human_labels.dataset", config["human_labels"]["dataset"], "datasets")
     noise = config["label_noise"]["settings"]
+    must_exist("label_noise.tracin", config["label_noise"]["tracin"], "heads")
+    if config["heads"].get(config["label_noise"]["tracin"], {}).get("optimizer") == "lbfgs":
+        problems.append(
+            f"label_noise.tracin: {config['label_noise']['tracin']!r} is of lbfgs, which has no epochs"
+        )
+    fits = config["label_noise"]["fits"]
+    must_exist("label_noise.fits.experiment", fits["experiment"], "experiments")
+    must_exist("label_noise.fits.setting", fits["setting"], "label_noise.settings")
+    for name in fits["heads"]:
+        must_exist("label_noise.fits.heads", name, "heads")
+        for n_train in fits["n_train"]:
+            if f"{name}_{n_train}" in config["assumptions"]["variations"]:
+                problems.append(
+                    f"assumptions.variations.{name}_{n_train}: the name is that of head {name!r} "
+                    f"at n_train {n_train} in label_noise.fits"
+                )
     must_exist("label_noise.figure", config["label_noise"]["figure"], "label_noise.settings")
     for name, setting_ in noise.items():
         if setting_["experiments"] != "all":
@@ -258,10 +274,17 @@ def experiments():
 
 
 def experiment_block(name):
-    """Settings of an experiment, or of a variation of one, as in ``cifar10__size_32``."""
+    """Settings of an experiment, or of a variation of one.
+
+    Variations are those of the assumptions, as in ``cifar10__size_32``, and another head at another
+    size, as in ``cifar10__adam_5000``.
+    """
     name, _, variation = name.partition(VARIED)
-    block = config["experiments"][name]
-    return block | config["assumptions"]["variations"][variation] if variation else block
+    block, known = config["experiments"][name], config["assumptions"]["variations"]
+    if variation and variation not in known:
+        head, _, n_train = variation.rpartition("_")
+        return block | {"head": head, "n_train": int(n_train)}
+    return block | known.get(variation, {})
 
 
 def setting(wildcards, key):
@@ -290,6 +313,34 @@ def noisy(noise):
     """Experiments to run whose labels a setting of label_noise makes wrong."""
     chosen = config["label_noise"]["settings"][noise]["experiments"]
     return [name for name in experiments() if chosen == "all" or name in chosen]
+
+
+def fits():
+    """Experiments on wrong labels with several heads and sizes, as name, head and n_train.
+
+    One that the configuration has under a name of its own goes by that.
+    """
+    out = []
+    for head in config["label_noise"]["fits"]["heads"]:
+        for n_train in config["label_noise"]["fits"]["n_train"]:
+            name = f"{config['label_noise']['fits']['experiment']}{VARIED}{head}_{n_train}"
+            wanted = experiment_block(name)
+            own = [one for one in experiments() if config["experiments"][one] == wanted]
+            out.append({"name": own[0] if own else name, "head": head, "n_train": n_train})
+    return out
+
+
+def of_fits(pattern):
+    """A path pattern for every head and size on wrong labels."""
+    names = [fit["name"] for fit in fits()]
+    return expand(pattern, noise=config["label_noise"]["fits"]["setting"], experiment=names)
+
+
+def penalty_of(wildcards):
+    """Factor of ½‖W‖² at whose optimum the head is, or the ridge for one that is at none."""
+    recipe = config["heads"][setting(wildcards, "head")]
+    at_optimum = recipe["optimizer"] == "lbfgs"
+    return recipe["weight_decay"] if at_optimum else setting(wildcards, "ridge")
 
 
 def human_labels_of(wildcards):
@@ -395,12 +446,9 @@ def benchmarks():
         }
         if name in experiments():
             shared.add(f"results/benchmarks/ood_activations/{dataset}_{backbone}_{size}.tsv")
-    shared |= {
-        f"results/benchmarks/{rule}/{noise}_{name}.tsv"
-        for rule in ("noisy_heads", "detectors")
-        for noise in config["label_noise"]["settings"]
-        for name in noisy(noise)
-    }
+    for rule in ("noisy_heads", "detectors"):
+        pattern = f"results/benchmarks/{rule}/{{noise}}_{{experiment}}.tsv"
+        shared |= {*of_noise(pattern), *of_fits(pattern)}
     return sorted(shared) + expand(
         "results/benchmarks/{stage}/{experiment}.tsv",
         stage=STAGES,
@@ -432,6 +480,7 @@ def published_config():
     sources = {block["source"] for block in datasets.values()}
     sources |= {block["weights"] for block in backbones.values()} - {"untrained"}
     heads = {block["head"] for block in blocks}
+    heads |= {config["label_noise"]["tracin"], *config["label_noise"]["fits"]["heads"]}
     heads |= {
         block["head"]
         for name, block in config["assumptions"]["variations"].items()

@@ -35,7 +35,8 @@ rule noisy_heads:
         human_labels=human_labels_of,
         activations=activations_of,
     output:
-        "results/label_noise/{experiment}/{noise}/heads.safetensors",
+        heads="results/label_noise/{experiment}/{noise}/heads.safetensors",
+        fits="results/label_noise/{experiment}/{noise}/fits.csv",
     log:
         "results/logs/noisy_heads/{noise}_{experiment}.log",
     benchmark:
@@ -55,6 +56,7 @@ rule noisy_heads:
         recipe=lambda w: stable(config["heads"][setting(w, "head")]),
         seeds=config["label_noise"]["seeds"],
         folds=config["label_noise"]["folds"],
+        tracin=stable(config["heads"][config["label_noise"]["tracin"]]),
         noise=lambda w: stable(config["label_noise"]["settings"][w.noise]),
         device=config["compute"]["device"],
     message:
@@ -86,6 +88,7 @@ rule detectors:
         code=code("detectors.py"),
         gradient=lambda w: setting(w, "gradient"),
         ridge=lambda w: setting(w, "ridge"),
+        penalty=penalty_of,
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
@@ -189,3 +192,69 @@ rule table6:
         "Write table 6: wrong labels found by every detector"
     script:
         "../scripts/table6.py"
+
+
+rule noise_by_fit:
+    input:
+        metrics=of_fits("results/label_noise/{experiment}/{noise}/detection.csv"),
+        fits=of_fits("results/label_noise/{experiment}/{noise}/fits.csv"),
+        provenance=records(),
+    output:
+        svg=report(
+            "results/figures/noise_by_fit.svg",
+            caption="../report/noise_by_fit.rst",
+            category="Figures",
+            labels={"figure": "Wrong labels: where the geometry helps"},
+        ),
+        pdf="results/figures/noise_by_fit.pdf",
+    log:
+        "results/logs/noise_by_fit.log",
+    benchmark:
+        "results/benchmarks/noise_by_fit.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("noise_by_fit.py"),
+        heads=[fit["head"] for fit in fits()],
+        notice=config["notice"],
+    message:
+        "Draw detectors by what the head has learnt by heart"
+    script:
+        "../scripts/noise_by_fit.py"
+
+
+rule table7:
+    input:
+        metrics=of_fits("results/label_noise/{experiment}/{noise}/detection.csv"),
+        fits=of_fits("results/label_noise/{experiment}/{noise}/fits.csv"),
+        provenance=records(),
+    output:
+        csv="results/tables/table7.csv",
+        md="results/tables/table7.md",
+        tex="results/tables/table7.tex",
+        html=report(
+            "results/tables/table7.html",
+            caption="../report/table7.rst",
+            category="Tables",
+            labels={"table": "Table 7: wrong labels by head and size"},
+        ),
+    log:
+        "results/logs/table7.log",
+    benchmark:
+        "results/benchmarks/table7.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("table7.py"),
+        heads=[fit["head"] for fit in fits()],
+        notice=config["notice"],
+    message:
+        "Write table 7: wrong labels found by head and size"
+    script:
+        "../scripts/table7.py"

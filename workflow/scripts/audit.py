@@ -15,7 +15,7 @@ from wtrak.audit import (
 )
 from wtrak.covariance import factorise
 from wtrak.errors import WtrakError
-from wtrak.experiment import load_gradients
+from wtrak.experiment import load_geometry
 from wtrak.gram import inner_products
 from wtrak.io import load_arrays, read_json, write_csv
 from wtrak.lipschitz import natural
@@ -77,9 +77,10 @@ class Deletions:
 
 def main(smk):
     device = select_device(smk.params.device)
-    factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
-    gradients = load_gradients(smk.input.activations, smk.input.residuals, smk.input.factor)
-    train, test, m = gradients["train"], gradients["test"], smk.params.n_test
+    factor, train, test = load_geometry(
+        smk.input.activations, smk.input.residuals, smk.input.factor, device
+    )
+    m = smk.params.n_test
     n = len(train)
     if m > len(test):
         raise WtrakError(f"{m} test points are to be audited, but there are {len(test)}")

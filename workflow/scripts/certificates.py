@@ -4,11 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
-import torch
 
 from wtrak.certificates import certified_radius
 from wtrak.errors import WtrakError
-from wtrak.experiment import load_gradients
+from wtrak.experiment import load_geometry
 from wtrak.io import load_arrays, read_json, write_csv
 from wtrak.lipschitz import Lipschitz, euclidean_gradient, natural
 from wtrak.pair_certificates import (
@@ -121,9 +120,10 @@ def summarise(radii_of, n_test, pairs, n_points, deletions, reported, unit, thre
 
 def main(smk):
     device = select_device(smk.params.device)
-    factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
-    gradients = load_gradients(smk.input.activations, smk.input.residuals, smk.input.factor)
-    train, test, m = gradients["train"], gradients["test"], smk.params.n_test
+    factor, train, test = load_geometry(
+        smk.input.activations, smk.input.residuals, smk.input.factor, device
+    )
+    m = smk.params.n_test
     if m > len(test):
         raise WtrakError(f"{m} test points are to be certified, but there are {len(test)}")
     s = load_arrays(smk.input.scores)

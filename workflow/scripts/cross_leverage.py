@@ -1,19 +1,19 @@
 """How strongly removals of training points of one experiment can act on one another, at most."""
 
 import numpy as np
-import torch
 
 from wtrak.cross_leverage import largest_cross_leverages, row_bounds
 from wtrak.errors import WtrakError
-from wtrak.experiment import load_gradients
+from wtrak.experiment import load_geometry
 from wtrak.io import load_arrays, save_arrays
 from wtrak.runtime import progress, run, say, select_device
 
 
 def main(smk):
     device, removals = select_device(smk.params.device), smk.params.removals
-    factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
-    train = load_gradients(smk.input.activations, smk.input.residuals, smk.input.factor)["train"]
+    factor, train, _ = load_geometry(
+        smk.input.activations, smk.input.residuals, smk.input.factor, device
+    )
     n = len(train)
     if max(removals) >= n:
         raise WtrakError(f"{max(removals)} removals are asked of {n} training points")

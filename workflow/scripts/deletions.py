@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 
 from wtrak.errors import WtrakError
-from wtrak.experiment import load_gradients
+from wtrak.experiment import load_geometry
 from wtrak.gram import inner_products
 from wtrak.io import load_arrays, read_json, write_csv
 from wtrak.pair_certificates import (
@@ -71,9 +71,10 @@ def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius,
 
 def main(smk):
     device = select_device(smk.params.device)
-    factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
-    gradients = load_gradients(smk.input.activations, smk.input.residuals, smk.input.factor)
-    train, test, m = gradients["train"], gradients["test"], smk.params.n_test
+    factor, train, test = load_geometry(
+        smk.input.activations, smk.input.residuals, smk.input.factor, device
+    )
+    m = smk.params.n_test
     n, removals, block_size = len(train), smk.params.removals, smk.params.block_size
     if m > len(test) or max(removals) >= n or max(smk.params.top_k) >= n:
         raise WtrakError(

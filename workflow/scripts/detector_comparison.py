@@ -4,8 +4,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from wtrak.intervals import mean_with_interval
 from wtrak.io import read_csv, read_json
-from wtrak.label_noise import DETECTORS, mean_with_interval
+from wtrak.label_noise import DETECTORS
 from wtrak.plotting import (
     EXPERIMENTS,
     NEUTRAL,
@@ -27,6 +28,7 @@ def main(smk):
     figure, axes = plt.subplots(
         1, 2, figsize=(WIDTH, 0.36 * len(order) + 0.9 + 0.16 * len(settings)), sharey=True
     )
+    means = metrics.groupby(["experiment", "noise", "detector"])[list(METRICS)].mean()
     offsets = np.linspace(0.3, -0.3, len(settings)) if len(settings) > 1 else [0.0]
     for k, (experiment, noise) in enumerate(settings):
         part = metrics[(metrics["experiment"] == experiment) & (metrics["noise"] == noise)]
@@ -47,8 +49,10 @@ def main(smk):
             )
     axes[0].set_yticks(-np.arange(len(order)), [DETECTORS[name] for name in order])
     axes[0].axvline(0.5, color=NEUTRAL, linewidth=0.9, linestyle=":")
-    for axis, title in zip(axes, METRICS.values(), strict=True):
+    for axis, (metric, title) in zip(axes, METRICS.items(), strict=True):
         axis.set_xlabel(title)
+        # Intervals of few seeds would stretch the scale far beyond what can be.
+        axis.set_xlim(max(means[metric].min() - 0.05, 0), min(means[metric].max() + 0.05, 1))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3)
     records = [read_json(path) for path in smk.input.provenance]

@@ -15,18 +15,20 @@ def main(smk):
     features = load_arrays(smk.input.activations, ["train"])["train"]
     activations, true = append_constant(features[heads["train_index"]]), heads["true"]
     rows, drawn, scores = [], [], {}
+    of_seeds = ("seeds", "given", "weights", "out_of_fold", "tracin")
     with progress(len(heads["seeds"]), "detectors", "seeds") as advance:
-        for seed, given, weight, unseen in zip(
-            *(heads[name] for name in ("seeds", "given", "weights", "out_of_fold")),
-            strict=True,
+        for seed, given, weight, unseen, tracin in zip(
+            *(heads[name] for name in of_seeds), strict=True
         ):
             found = all_detectors(
                 weight,
                 unseen.astype(np.float64),
+                tracin,
                 activations,
                 given,
                 gradient=smk.params.gradient,
                 ridge=smk.params.ridge,
+                penalty=smk.params.penalty,
                 rng=np.random.default_rng(seed),
                 block_size=smk.params.block_size,
                 device=select_device(smk.params.device),

@@ -3,8 +3,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
+from wtrak.intervals import mean_with_interval
 from wtrak.io import load_arrays, read_csv, read_json
-from wtrak.label_noise import mean_with_interval
 from wtrak.plotting import (
     EUCLIDEAN,
     NATURAL,

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pandas as pd
-import torch
 
 from wtrak.errors import WtrakError
-from wtrak.experiment import load_gradients
+from wtrak.experiment import load_geometry
 from wtrak.io import load_arrays, write_csv
 from wtrak.lipschitz import natural
 from wtrak.pair_certificates import tight_constant
@@ -16,9 +15,10 @@ from wtrak.theorems import largest_slope
 
 def main(smk):
     device, block_size = select_device(smk.params.device), smk.params.block_size
-    factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
-    gradients = load_gradients(smk.input.activations, smk.input.residuals, smk.input.factor)
-    train, test, m = gradients["train"], gradients["test"], smk.params.n_test
+    factor, train, test = load_geometry(
+        smk.input.activations, smk.input.residuals, smk.input.factor, device
+    )
+    m = smk.params.n_test
     if m > len(test):
         raise WtrakError(f"{m} test points are asked for, but there are {len(test)}")
     s = load_arrays(smk.input.scores)

@@ -1,13 +1,15 @@
 """Wrong labels for the training set of one experiment, and a head fitted to them, seed by seed."""
 
 import numpy as np
+import pandas as pd
 
 from wtrak.experiment import training_subset
 from wtrak.gradients import append_constant
-from wtrak.head import evaluate, logits, train_head
-from wtrak.io import load_arrays, load_metadata, save_arrays
+from wtrak.head import logits, train_head
+from wtrak.io import load_arrays, load_metadata, save_arrays, write_csv
 from wtrak.label_noise import flip_labels
 from wtrak.runtime import progress, run, say, select_device
+from wtrak.tracin import tracin
 
 
 def out_of_fold_logits(weight, activations, labels, n_classes, folds, recipe, device):
@@ -26,6 +28,18 @@ def out_of_fold_logits(weight, activations, labels, n_classes, folds, recipe, de
     return out
 
 
+def fit_of(weight, activations, given, true):
+    """How a head follows wrong labels, as shares of examples."""
+    found = logits(weight, activations).argmax(axis=1)
+    wrong = given != true
+    return {
+        "n_train": len(given),
+        "accuracy_as_given": (found == given).mean(),
+        "accuracy_as_true": (found == true).mean(),
+        "memorised": (found == given)[wrong].mean(),
+    }
+
+
 def main(smk):
     features = load_arrays(smk.input.activations, ["train"])["train"]
     every = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"].astype(np.int64)
@@ -38,7 +52,7 @@ def main(smk):
         by_people = load_arrays(smk.input.human_labels[0], [noise["labels"]])[noise["labels"]]
     # People's labels are the same for every seed.
     seeds = smk.params.seeds[:1] if human else smk.params.seeds
-    given, weights, unseen = [], [], []
+    given, weights, unseen, traced, fits = [], [], [], [], []
     with progress(len(seeds), "heads on wrong labels", "seeds") as advance:
         for seed in seeds:
             rng = np.random.default_rng(seed)
@@ -47,10 +61,9 @@ def main(smk):
             else:
                 labels = flip_labels(true, noise["kind"], noise["rate"], n_classes, rng)
             weight, _, _ = train_head(activations, labels, n_classes, smk.params.recipe, device)
-            as_given, as_true = (
-                evaluate(weight, activations, y)["accuracy"] for y in (labels, true)
-            )
-            say(f"seed {seed}: accuracy {as_given:.4f} on labels as given, {as_true:.4f} as true")
+            fit = {"seed": seed} | fit_of(weight, activations, labels, true)
+            say(", ".join(f"{name} {value:.4g}" for name, value in fit.items()))
+            fits.append(fit)
             given.append(labels)
             weights.append(weight)
             folds = rng.permutation(np.arange(len(labels)) % smk.params.folds)
@@ -59,9 +72,10 @@ def main(smk):
                     weight, activations, labels, n_classes, folds, smk.params.recipe, device
                 )
             )
+            traced.append(tracin(activations, labels, n_classes, smk.params.tracin, device))
             advance(1)
     save_arrays(
-        smk.output[0],
+        smk.output.heads,
         {
             "train_index": rows.astype(np.int64),
             "seeds": np.array(seeds),
@@ -69,8 +83,10 @@ def main(smk):
             "given": np.stack(given),
             "weights": np.stack(weights),
             "out_of_fold": np.stack(unseen),
+            "tracin": np.stack(traced),
         },
     )
+    write_csv(smk.output.fits, pd.DataFrame(fits))
 
 
 if __name__ == "__main__":

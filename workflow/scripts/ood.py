@@ -5,7 +5,7 @@ import pandas as pd
 import torch
 
 from wtrak.errors import WtrakError
-from wtrak.experiment import residuals_of
+from wtrak.experiment import load_factor, residuals_of
 from wtrak.gradients import append_constant, assemble, reduce_to_sum_zero
 from wtrak.io import load_arrays, load_metadata, write_csv
 from wtrak.ood import label_free_leverage, neighbour_distances
@@ -18,7 +18,7 @@ LABELLED = ("test", "blurred", "inverted")
 
 def main(smk):
     device, block_size = select_device(smk.params.device), smk.params.block_size
-    factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
+    factor = load_factor(smk.input.factor, device)
     reduced = load_metadata(smk.input.factor)["sum_zero"]
     head = load_arrays(smk.input.head)
     features = load_arrays(smk.input.activations, ["train", "test"])

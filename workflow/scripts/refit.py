@@ -6,7 +6,7 @@ import torch
 
 from wtrak.covariance import add_ridge, factorise, second_moment
 from wtrak.errors import WtrakError
-from wtrak.experiment import load_gradients, residuals_of
+from wtrak.experiment import load_geometry, residuals_of
 from wtrak.gradients import append_constant, assemble, reduce_to_sum_zero
 from wtrak.gram import inner_products
 from wtrak.head import train_head
@@ -58,10 +58,10 @@ def refitted_scores(features, labels, kept, points, tests, settings):
 def main(smk):
     device = select_device(smk.params.device)
     block_size, m = smk.params.block_size, smk.params.n_test
-    factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
+    factor, train, test = load_geometry(
+        smk.input.activations, smk.input.residuals, smk.input.factor, device
+    )
     reduced = load_metadata(smk.input.factor)["sum_zero"]
-    gradients = load_gradients(smk.input.activations, smk.input.residuals, smk.input.factor)
-    train, test = gradients["train"], gradients["test"]
     n = len(train)
     dataset = load_arrays(smk.input.dataset, ["train_labels", "test_labels"])
     settings = {

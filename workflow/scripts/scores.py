@@ -3,11 +3,10 @@
 import time
 
 import numpy as np
-import torch
 
 from wtrak.errors import WtrakError
-from wtrak.experiment import load_gradients
-from wtrak.io import load_arrays, save_arrays, write_json
+from wtrak.experiment import load_geometry
+from wtrak.io import save_arrays, write_json
 from wtrak.runtime import matmul_rate, progress, run, say, select_device
 from wtrak.scores import score, score_operations, whitened
 from wtrak.wasserstein import (
@@ -20,9 +19,9 @@ from wtrak.wasserstein import (
 def main(smk):
     device = select_device(smk.params.device)
     block_size = smk.params.block_size
-    factor = torch.from_numpy(load_arrays(smk.input.factor, ["factor"])["factor"]).to(device)
-    gradients = load_gradients(smk.input.activations, smk.input.residuals, smk.input.factor)
-    train, test = gradients["train"], gradients["test"]
+    factor, train, test = load_geometry(
+        smk.input.activations, smk.input.residuals, smk.input.factor, device
+    )
     n_scored = smk.params.n_test_scored
     if n_scored > len(test):
         raise WtrakError(f"n_test_scored is {n_scored:,}, but there are {len(test):,} test points")

@@ -3,10 +3,10 @@
 import pandas as pd
 
 from wtrak.io import read_csv, read_json, write_csv
-from wtrak.label_noise import DETECTORS, mean_with_interval
+from wtrak.label_noise import DETECTORS
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.tables import write_documents
+from wtrak.tables import interval_cell, write_documents
 
 TITLE = "Table 6: wrong labels found"
 METRICS = {
@@ -19,22 +19,13 @@ METRICS = {
 }
 
 
-def with_interval(values, digits, sign=""):
-    """Mean over seeds ± half of its 95 % interval."""
-    if values.isna().any():
-        return "–"
-    mean, half = mean_with_interval(values)
-    text = f"{mean:{sign}.{digits}f}"
-    return text if pd.isna(half) else f"{text} ± {half:.{digits}f}"
-
-
 def summary_rows(metrics, papers):
     """A detector a row, with the paper's numbers below self-influence where it has them."""
     for (experiment, noise), of in metrics.groupby(["experiment", "noise"], sort=False):
         for name, title in DETECTORS.items():
             part = of[of["detector"] == name]
             cells = {
-                heading: with_interval(part[metric], digits)
+                heading: interval_cell(part[metric], digits)
                 for metric, (heading, digits) in METRICS.items()
             }
             yield {"experiment": experiment, "noise": noise, "detector": title} | cells
@@ -56,7 +47,7 @@ def difference_rows(metrics):
                 continue
             part = of[of["detector"] == name].set_index("seed")
             cells = {
-                heading: with_interval(part[metric] - reference[metric], digits, "+")
+                heading: interval_cell(part[metric] - reference[metric], digits, "+")
                 for metric, (heading, digits) in METRICS.items()
                 if metric != "separation"
             }

@@ -29,18 +29,42 @@ def second_moment(gradients, *, block_size, device):
     -------
     torch.Tensor, shape (d, d), float64, on `device`
     """
-    n, n_classes = gradients.residuals.shape
-    p = gradients.activations.shape[1]
+    e = torch.from_numpy(gradients.residuals).to(device)
+    return blocks_by_class_pair(
+        gradients.activations,
+        lambda rows, a, b: e[rows, a] * e[rows, b],
+        e.shape[1],
+        block_size=block_size,
+        device=device,
+    )
+
+
+def blocks_by_class_pair(activations, weights, n_classes, *, block_size, device):
+    """The symmetric matrix whose block of classes a ≤ b is (1/n) Hᵀ diag(w_ab) H.
+
+    Parameters
+    ----------
+    activations : numpy.ndarray, shape (n, p)
+        H.
+    weights : callable
+        Maps a slice of rows, a and b to w_ab of these rows, a tensor on `device`.
+    n_classes, block_size : int
+    device : torch.device
+
+    Returns
+    -------
+    torch.Tensor, shape (C·p, C·p), float64, on `device`
+    """
+    n, p = activations.shape
     pairs = [(a, b) for a in range(n_classes) for b in range(a, n_classes)]
     blocks = torch.zeros(len(pairs), p, p, dtype=torch.float64, device=device)
     edges = np.linspace(0, p, _PANELS + 1).astype(int)
     for start in range(0, n, block_size):
         rows = slice(start, start + block_size)
-        h = torch.from_numpy(gradients.activations[rows]).to(device, torch.float64)
-        e = torch.from_numpy(gradients.residuals[rows]).to(device)
+        h = torch.from_numpy(activations[rows]).to(device, torch.float64)
         weighted = torch.empty_like(h)
         for block, (a, b) in zip(blocks, pairs, strict=True):
-            torch.mul(h, (e[:, a] * e[:, b])[:, None], out=weighted)
+            torch.mul(h, weights(rows, a, b)[:, None], out=weighted)
             for first, last in pairwise(edges):
                 block[first:, first:last].addmm_(weighted[:, first:].T, h[:, first:last])
     q = torch.empty(n_classes * p, n_classes * p, dtype=torch.float64, device=device)

@@ -1,16 +1,25 @@
 """Scores by which wrong training labels may be found: all of one head, higher more suspicious."""
 
 import numpy as np
+import torch
+from scipy.special import softmax
 
 from wtrak.covariance import add_ridge, factorise, second_moment
 from wtrak.gradients import Gradients, reduce_to_sum_zero, residuals, sums_to_zero
 from wtrak.head import logits
+from wtrak.leave_one_out import leave_one_out
 from wtrak.ood import label_free_leverage
 from wtrak.scores import explicit_block, whiten
 
 
 def self_influence(gradients, ridge, *, block_size, device):
-    """SI = φᵀQ⁻¹φ of all n examples (definition 5.2), shape (n,), float64."""
+    """SI = φᵀQ⁻¹φ of all n examples (definition 5.2), shape (n,), float64.
+
+    With fewer examples than dimensions it comes from their n×n Gram matrix K instead of Q, as
+    n·(1 − nλ·[(K + nλI)⁻¹]_ii): memory is O(min(n, d)²).
+    """
+    if len(gradients) < gradients.dimension:
+        return _self_influence_from_gram(gradients, ridge, device)
     q = second_moment(gradients, block_size=block_size, device=device)
     factor = factorise(add_ridge(q, ridge))
     out = np.empty(len(gradients))
@@ -19,6 +28,16 @@ def self_influence(gradients, ridge, *, block_size, device):
         psi = whiten(explicit_block(gradients, rows, device), factor)
         out[rows] = (psi * psi).sum(dim=1).cpu().numpy()
     return out
+
+
+def _self_influence_from_gram(gradients, ridge, device):
+    n = len(gradients)
+    h = torch.from_numpy(gradients.activations).to(device, torch.float64)
+    e = torch.from_numpy(gradients.residuals).to(device)
+    k = (e @ e.T) * (h @ h.T)
+    factor = factorise(add_ridge(k, n * ridge))
+    inverse = torch.cholesky_inverse(factor)
+    return (n * (1 - n * ridge * inverse.diagonal())).cpu().numpy()
 
 
 def cross_entropy(z, labels):
@@ -53,7 +72,24 @@ def head_scores(z, labels, activations):
     }
 
 
-def all_detectors(weight, out_of_fold, activations, labels, *, gradient, ridge, rng, **options):
+def confident_learning(out_of_fold, labels):
+    """Cleanlab's ranking of label errors, shape (n,), from logits of heads that saw no label.
+
+    The examples that it prunes come first; among them and among the others its quality score
+    decides. Both with the settings that it comes with.
+    """
+    from cleanlab.filter import find_label_issues
+    from cleanlab.rank import get_label_quality_scores
+
+    probabilities = softmax(out_of_fold, axis=1)
+    issues = find_label_issues(labels, probabilities, n_jobs=1)
+    quality = get_label_quality_scores(labels, probabilities)
+    return issues + (1.0 - quality)
+
+
+def all_detectors(
+    weight, out_of_fold, tracin, activations, labels, *, gradient, ridge, penalty, rng, **options
+):
     """Every score of one noisy training set, by name, each of shape (n,).
 
     Parameters
@@ -62,6 +98,8 @@ def all_detectors(weight, out_of_fold, activations, labels, *, gradient, ridge, 
         Head fitted to `labels`, which may be wrong.
     out_of_fold : numpy.ndarray, shape (n, C), float64
         Logits of each example by a head that has not seen it.
+    tracin : numpy.ndarray, shape (n,)
+        Output of `tracin.tracin`.
     activations : numpy.ndarray, shape (n, p), float32
         With the constant 1 as last column.
     labels : numpy.ndarray, shape (n,), int64
@@ -70,6 +108,8 @@ def all_detectors(weight, out_of_fold, activations, labels, *, gradient, ridge, 
         What φ is for self-influence.
     ridge : float
         λ.
+    penalty : float
+        Factor of ½‖W‖² that the head was fitted with.
     rng : numpy.random.Generator
         Of the random score, for comparison.
     options
@@ -80,10 +120,15 @@ def all_detectors(weight, out_of_fold, activations, labels, *, gradient, ridge, 
     g = Gradients(residuals(z, labels, gradient), activations, index)
     if sums_to_zero(gradient):
         g = reduce_to_sum_zero(g)
+    without = leave_one_out(z, activations, labels, penalty, **options)
     return {
         "self_influence": self_influence(g, ridge, **options),
+        "hessian_influence": without.influence,
+        "tracin": tracin,
         **head_scores(z, labels, activations),
+        "leave_one_out_loss": cross_entropy(without.logits, labels),
         "out_of_fold_loss": cross_entropy(out_of_fold, labels),
+        "confident_learning": confident_learning(out_of_fold, labels),
         "leverage": label_free_leverage(activations, activations, ridge),
         "random": rng.random(len(labels)),
     }

@@ -1,6 +1,7 @@
 """One experiment: its training subset, and its gradients from the files that its rules wrote."""
 
 import numpy as np
+import torch
 
 from wtrak.errors import WtrakError
 from wtrak.gradients import (
@@ -37,14 +38,38 @@ def load_gradients(activations, residuals, factor):
     return out
 
 
+def load_factor(path, device):
+    """Lower Cholesky factor L of Q = LLᵀ from the rule covariance, float64, on `device`."""
+    return torch.from_numpy(load_arrays(path, ["factor"])["factor"]).to(device)
+
+
+def load_geometry(activations, residuals, factor, device):
+    """The factor of Q on `device`, and the training and test gradients in its basis.
+
+    Parameters
+    ----------
+    activations, residuals, factor : path
+        Outputs of the rules activations, residuals and covariance.
+    """
+    gradients = load_gradients(activations, residuals, factor)
+    return load_factor(factor, device), gradients["train"], gradients["test"]
+
+
 def training_subset(n_dataset, n_train, seed):
-    """Sorted rows of a uniform random subset of the training set; all rows when n_train is all.
+    """Sorted rows of a uniform random subset of the training set.
+
+    Parameters
+    ----------
+    n_train : int or "all"
+        Size of the subset.
 
     Raises
     ------
     WtrakError
         If more examples are asked for than there are.
     """
+    if n_train == "all":
+        n_train = n_dataset
     if n_train > n_dataset:
         raise WtrakError(f"n_train is {n_train:,}, but the dataset has {n_dataset:,} examples")
     if n_train == n_dataset:

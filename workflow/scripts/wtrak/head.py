@@ -34,7 +34,9 @@ def check_labels(labels, n_classes, what):
         raise WtrakError(f"{what}: all {len(labels):,} labels are {labels[0]}; need two classes")
 
 
-def train_head(activations, labels, n_classes, recipe, device, evaluation=None, initial=None):
+def train_head(
+    activations, labels, n_classes, recipe, device, evaluation=None, initial=None, visit=None
+):
     """Fit the last layer by a recipe of the configuration.
 
     Parameters
@@ -50,6 +52,8 @@ def train_head(activations, labels, n_classes, recipe, device, evaluation=None, 
     initial : numpy.ndarray, shape (C, p), optional
         Where ``lbfgs`` starts: from the optimum of nearly the same data it takes a few steps to
         the same optimum as from zero. The other optimizers always start cold.
+    visit : callable, optional
+        Called with each step of the curve and the weights after it, step 0 being the start.
 
     Returns
     -------
@@ -71,6 +75,8 @@ def train_head(activations, labels, n_classes, recipe, device, evaluation=None, 
     def follow(step, weight):
         for name, (h, y) in (evaluation or {}).items():
             rows.append({"step": step, "set": name} | evaluate(weight, h, y))
+        if visit:
+            visit(step, weight)
 
     fit = _fit_lbfgs if recipe["optimizer"] == "lbfgs" else _fit_minibatch
     weight, record = fit(activations, labels, n_classes, recipe, device, follow, initial)

@@ -1,7 +1,6 @@
 """Wrong labels, made or found, and how well a score ranks them (section 6.2)."""
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.metrics import (
     average_precision_score,
     precision_recall_curve,
@@ -16,11 +15,15 @@ REVIEWED = (0.05, 0.10, 0.20)
 # What a figure or table calls each score of `detectors`.
 DETECTORS = {
     "self_influence": "self-influence",
+    "hessian_influence": "self-influence, Hessian",
+    "tracin": "TracIn over epochs",
     "loss": "loss",
     "el2n": "EL2N, ‖e‖",
     "gradient_norm": "gradient norm, ‖e‖‖h‖",
     "margin": "margin",
-    "out_of_fold_loss": "loss, out of fold",
+    "leave_one_out_loss": "loss, leave-one-out",
+    "out_of_fold_loss": "loss, out-of-fold",
+    "confident_learning": "confident learning",
     "leverage": "label-free leverage",
     "random": "random",
 }
@@ -126,13 +129,3 @@ def curves(scores, wrong, points=201):
         "roc": (grid, np.interp(grid, false, true)),
         "precision": (grid, best[np.minimum(places, len(best) - 1)]),
     }
-
-
-def mean_with_interval(values, confidence=0.95):
-    """Mean over seeds and half the width of its Student interval; NaN for one seed."""
-    values = np.asarray(values, dtype=np.float64)
-    n = len(values)
-    if n < 2:
-        return float(values.mean()), np.nan
-    quantile = student.ppf((1 + confidence) / 2, n - 1)
-    return float(values.mean()), float(quantile * values.std(ddof=1) / np.sqrt(n))

@@ -3,6 +3,7 @@
 import html
 import math
 
+from wtrak.intervals import mean_with_interval
 from wtrak.io import write_text
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -45,6 +46,18 @@ def percent(share):
     if share < 0.0005:
         return f"{number(100 * share, 2)} %"
     return f"{100 * share:.1f} %"
+
+
+def interval_cell(values, digits, sign=""):
+    """Mean over seeds ± half of its 95 % interval, with `digits` decimals.
+
+    A dash if a value is missing, and no interval for one seed. A `sign` of "+" shows it always.
+    """
+    if values.isna().any():
+        return "–"
+    mean, half = mean_with_interval(values)
+    text = f"{mean:{sign}.{digits}f}"
+    return text if math.isnan(half) else f"{text} ± {half:.{digits}f}"
 
 
 def markdown(frame):
