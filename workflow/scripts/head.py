@@ -16,16 +16,15 @@ def main(smk):
     rows = training_subset(len(features["train"]), smk.params.n_train, smk.params.subset_seed)
     train = append_constant(features["train"][rows]), labels["train_labels"][rows].astype(int)
     test = append_constant(features["test"]), labels["test_labels"].astype(int)
+    # Images of one's own may come without a test set.
+    sets = {"train": train} | ({"test": test} if len(test[1]) else {})
     weight, curve, record = train_head(
-        *train,
-        n_classes,
-        smk.params.recipe,
-        select_device(smk.params.device),
-        evaluation={"train": train, "test": test},
+        *train, n_classes, smk.params.recipe, select_device(smk.params.device), evaluation=sets
     )
-    record["train"], record["test"] = evaluate(weight, *train), evaluate(weight, *test)
     record |= {"recipe": smk.params.recipe, "n_train": len(rows), "n_test": len(test[1])}
-    say(f"accuracy: train {record['train']['accuracy']:.4f}, test {record['test']['accuracy']:.4f}")
+    for name, examples in sets.items():
+        record[name] = evaluate(weight, *examples)
+        say(f"{name}: accuracy {record[name]['accuracy']:.4f}")
     save_arrays(smk.output.head, {"weight": weight, "train_index": rows.astype(np.int64)})
     write_json(smk.output.record, record)
     write_csv(smk.output.curve, curve)

@@ -8,24 +8,9 @@ from wtrak.gradients import append_constant
 from wtrak.head import logits, train_head
 from wtrak.io import load_arrays, load_metadata, save_arrays, write_csv
 from wtrak.label_noise import flip_labels
+from wtrak.out_of_fold import out_of_fold_logits
 from wtrak.runtime import progress, run, say, select_device
 from wtrak.tracin import tracin
-
-
-def out_of_fold_logits(weight, activations, labels, n_classes, folds, recipe, device):
-    """Logits of each example by a head that has not seen it, shape (n, C), float32.
-
-    Every fold's fit starts from the head on all labels, and ends at its own optimum: where the fit
-    starts does not tell it what was left out.
-    """
-    out = np.empty((len(labels), n_classes), np.float32)
-    for fold in range(folds.max() + 1):
-        held = folds == fold
-        own, _, _ = train_head(
-            activations[~held], labels[~held], n_classes, recipe, device, initial=weight
-        )
-        out[held] = logits(own, activations[held])
-    return out
 
 
 def fit_of(weight, activations, given, true):
@@ -66,10 +51,9 @@ def main(smk):
             fits.append(fit)
             given.append(labels)
             weights.append(weight)
-            folds = rng.permutation(np.arange(len(labels)) % smk.params.folds)
             unseen.append(
                 out_of_fold_logits(
-                    weight, activations, labels, n_classes, folds, smk.params.recipe, device
+                    weight, activations, labels, smk.params.folds, smk.params.recipe, device, rng
                 )
             )
             traced.append(tracin(activations, labels, n_classes, smk.params.tracin, device))
