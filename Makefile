@@ -4,6 +4,8 @@ PYTHON ?= python3
 CORES ?= all
 ARGS ?=
 MIRROR ?=
+DATA ?=
+export DATA
 
 BIN := .venv/bin
 READY := .venv/.requirements-installed
@@ -13,11 +15,12 @@ QUICK := $(SNAKEMAKE) --profile profiles/quick --workflow-profile none
 OPTIONS := --cores $(CORES) $(ARGS) $(if $(MIRROR),--config data='{"mirrors": ["$(MIRROR)"]}')
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: quick reproduce report publish test test-fast lint format benchmark lock help
+.PHONY: quick reproduce suspects report publish test test-fast lint format benchmark lock help
 
 help:
 	@echo "make quick      the whole workflow on embedded data, with report: a few minutes, no download"
 	@echo "make reproduce  the paper's setting on real CIFAR-10 (snakemake --cores all)"
+	@echo "make suspects DATA=/folder   labels of your own images that look wrong"
 	@echo "make report     HTML report of the full run"
 	@echo "make publish    copy the full run's figures, tables and provenance to results/published"
 	@echo "make test       every test; make test-fast leaves out those that run the workflow"
@@ -41,6 +44,19 @@ quick: $(READY)
 
 reproduce: $(READY)
 	$(SNAKEMAKE) all $(OPTIONS)
+
+# A folder's name may hold anything, so it goes through the environment.
+OWN = import json, os; print("experiments=" + json.dumps( \
+  {"own": {"dataset": {"path": os.path.abspath(os.environ["DATA"])}}}))
+
+suspects: $(READY)
+	@test -n "$$DATA" || { echo "Say where the images are: make suspects DATA=/path/to/folder"; exit 1; }
+	$(SNAKEMAKE) suspects --profile profiles/suspects --workflow-profile none --quiet host reason \
+	  $(OPTIONS) $(if $(MIRROR),,--config) "$$($(BIN)/python -c '$(OWN)')"
+	@echo
+	@echo "All images, the most suspicious first: runs/suspects/results/suspects/own/suspects.csv"
+	@echo "The first of them as pictures:         runs/suspects/results/figures/gallery_own.svg"
+	@echo "Files that could not be used:          runs/suspects/results/datasets/own.skipped.csv"
 
 report: $(READY)
 	$(SNAKEMAKE) --report results/report.html

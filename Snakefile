@@ -10,6 +10,7 @@ include: "workflow/rules/common.smk"
 
 
 validate_config(config)
+name_folders(config)
 
 
 report: "workflow/report/workflow.rst"
@@ -23,7 +24,19 @@ wildcard_constraints:
     noise="[a-z][a-z0-9_]*",
 
 
-# What the workflow is for. Adding a name here adds a target.
+# What the workflow is for. Adding a name here adds a target. Experiments without test points, on
+# folders of images, have suspicious labels and nothing else.
+GALLERIES = expand(
+    "results/figures/{figure}.{format}",
+    figure=[
+        *expand("gallery_{experiment}", experiment=chosen_experiments()),
+        *expand("noisy_gallery_{experiment}", experiment=noisy(config["label_noise"]["figure"])),
+    ],
+    format=["svg", "pdf"],
+)
+SUSPECTS = expand(
+    "results/suspects/{experiment}/suspects.csv", experiment=chosen_experiments()
+) + expand("results/datasets/{dataset}.skipped.csv", dataset=chosen_folders())
 FIGURES = expand(
     "results/figures/{figure}.{format}",
     figure=[
@@ -45,15 +58,19 @@ FIGURES = expand(
 )
 TABLES = expand(
     "results/tables/{table}.{format}",
-    table=["table1", "table2", "table3", "table4", "table5", "table6", "table7"],
+    table=["table1", "table2", "table3", "table4", "table5", "table6", "table7", "table8"],
     format=["csv", "md", "tex", "html"],
 )
+if not experiments():
+    FIGURES, TABLES = [], []
+FIGURES += GALLERIES
 PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]
 
 
 rule all:
     input:
         PUBLISHED,
+        SUSPECTS,
 
 
 rule figures:
@@ -64,6 +81,12 @@ rule figures:
 rule tables:
     input:
         TABLES,
+
+
+rule suspects:
+    input:
+        SUSPECTS,
+        GALLERIES,
 
 
 rule assumptions:
@@ -79,4 +102,5 @@ include: "workflow/rules/certificates.smk"
 include: "workflow/rules/theorems.smk"
 include: "workflow/rules/assumptions.smk"
 include: "workflow/rules/label_noise.smk"
+include: "workflow/rules/suspects.smk"
 include: "workflow/rules/publish.smk"

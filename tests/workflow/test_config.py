@@ -122,6 +122,18 @@ MISTAKES = {
     "a variation of nothing": ("assumptions.variations.w", {}, "what it changes"),
     "a name with two underscores": ("assumptions.variations.x__y", {"head": "adam"}, "single"),
     "an experiment like a variation": ("experiments.digits__adam", dict(DIGITS), "single"),
+    "an unknown kind of dataset": (
+        "datasets.x",
+        {"kind": "folder", "path": "x", "side": 32},
+        "image_folder",
+    ),
+    "a folder without a size": (
+        "experiments.y",
+        DIGITS | {"dataset": {"kind": "image_folder", "path": "x"}},
+        "pixels, 8 to 1024",
+    ),
+    "an unknown ranking": ("suspects.rank_by", "si", "loss or out_of_fold_loss"),
+    "all but for training": ("experiments.z", DIGITS | {"n_test_scored": "all"}, "at least 1"),
     "one name for some variations": ("assumptions.run", "adam", "'all', or a list of names"),
     "a ridge of the sweep at zero": ("assumptions.ridges", [0, 1.0e-4], "above 0"),
     "a file that leads outside": (
@@ -150,6 +162,9 @@ INSIDE = {
     "an unknown kind": "data.sources.d.0.kind",
     "an unknown format": "data.sources.e.0.format",
     "a share of all labels": "label_noise.settings.a.rate",
+    "an unknown kind of dataset": "datasets.x.kind",
+    "a folder without a size": "experiments.y.dataset.side",
+    "all but for training": "experiments.z.n_test_scored",
     "a rate of human labels": "label_noise.settings.b.rate",
     "an unknown key of a variation": "assumptions.variations.v.ridge",
     "a ridge of the sweep at zero": "assumptions.ridges.0",
@@ -224,7 +239,11 @@ def test_missing_keys_are_named_once_each(incomplete, block, missing):
 
 # What a schema cannot see: the same form as above.
 # The key that the message must name, where it lies inside the value.
-WITHIN = {"no such head of a variation": "assumptions.variations.odd.head"}
+WITHIN = {
+    "no such head of a variation": "assumptions.variations.odd.head",
+    "no such folder": "datasets.images.path",
+    "a folder with the name of a dataset": "experiments.cifar10.dataset",
+}
 BROKEN_REFERENCES = {
     "no such dataset": ("experiments.digits.dataset", "svhn", "cifar10, digits"),
     "no such backbone": ("experiments.digits.backbone", "vit", "resnet18, untrained"),
@@ -247,6 +266,16 @@ BROKEN_REFERENCES = {
         "label_noise.settings.odd.experiments",
         ["digits"],
         "human labels are of cifar10",
+    ),
+    "no such folder": (
+        "datasets.images",
+        {"kind": "image_folder", "path": "/no/such/folder", "side": 32},
+        "there is no folder '/no/such/folder'",
+    ),
+    "a folder with the name of a dataset": (
+        "experiments.cifar10",
+        DIGITS | {"dataset": {"kind": "image_folder", "path": ".", "side": 32}},
+        "give the experiment another name",
     ),
     "no such variation": ("assumptions.run", ["size_16"], "adam, adam_1, logit"),
     "no such head of a variation": (
@@ -335,6 +364,8 @@ def is_closed(schema):
         return True
     if isinstance(others, dict):
         return "propertyNames" in schema
+    if {"then", "else"} <= set(schema):
+        return is_closed(schema["then"]) and is_closed(schema["else"])
     # A block whose keys depend on one of them, such as the kind of a source.
     cases = schema.get("allOf", [])
     conditions = [case["if"]["properties"] for case in cases if "if" in case]

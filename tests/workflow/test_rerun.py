@@ -5,6 +5,7 @@ import re
 import shutil
 
 import pytest
+import yaml
 
 from conftest import QUICK, REPOSITORY, snakemake
 
@@ -24,14 +25,26 @@ TIGHTNESS = {"lipschitz_tightness", "natural_bound"}
 NUMBERS = {"head", "residuals", "covariance", "scores", "lipschitz", "frontier"}
 NUMBERS |= {"certificates", "cross_leverage", "deletions", "audit", "refit", "amplification"}
 NUMBERS |= {"ood", "reading", "lipschitz_tightness", "noisy_heads", "detectors"}
+NUMBERS |= {"suspicious_labels", "noisy_suspects"}
 SOURCES = {"dataset", "backbone", "activations", "ood_activations"}
-PLOTS |= {"fig5_label_noise", "detector_comparison", "noise_by_fit"}
+PLOTS |= {"fig5_label_noise", "detector_comparison", "noise_by_fit", "gallery", "noisy_gallery"}
 DETECTED = {"detectors", "fig5_label_noise", "detector_comparison", "table6"}
-DETECTED |= {"noise_by_fit", "table7"}
-LAST = {"table6", "table7", "table1", "table2", "table3", "table4", "table5", "provenance"}
+DETECTED |= {"noise_by_fit", "table7", "noisy_suspects", "noisy_gallery"}
+LISTED = {"suspicious_labels", "gallery", "table8"}
+LAST = {
+    "table6",
+    "table7",
+    "table8",
+    "table1",
+    "table2",
+    "table3",
+    "table4",
+    "table5",
+    "provenance",
+}
 # What follows from the scores, and from the covariance.
 SCORED = {"scores", "lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *FOREIGN, *TIGHTNESS}
-GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT, *DETECTED}
+GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT, *DETECTED, *LISTED}
 
 
 def planned(repository, *arguments):
@@ -57,9 +70,11 @@ def append(path, text):
         ("cross_leverage.py", {*REMOVED, "provenance"}),
         # Other content is told by its hash, so that a new decoder re-runs no computation.
         ("data.py", {"dataset", "provenance", *PLOTS, *LAST}),
-        ("detectors.py", {*DETECTED, "provenance"}),
+        ("detectors.py", {*DETECTED, *LISTED, "provenance"}),
         ("label_noise.py", {"noisy_heads", *DETECTED, "provenance"}),
-        ("leave_one_out.py", {*DETECTED, "provenance"}),
+        ("leave_one_out.py", {*DETECTED, *LISTED, "provenance"}),
+        ("out_of_fold.py", {"noisy_heads", *DETECTED, *LISTED, "provenance"}),
+        ("suspects.py", {*LISTED, "noisy_suspects", "noisy_gallery", "provenance"}),
         ("tracin.py", {"noisy_heads", *DETECTED, "provenance"}),
         ("readings.py", {*SWEPT, "provenance"}),
         (
@@ -103,7 +118,7 @@ def test_script_edit_reruns_its_rule_and_what_follows(editable):
             "n_test_frontier: 99",
             # The sweep starts from the frontier's ε at the paper's share.
             {"frontier", "fig4_frontier", *CERTIFIED, *TIGHTNESS, *SWEPT, *LAST}
-            - {"refit", "cross_leverage", "table4", "table6", "table7"},
+            - {"refit", "cross_leverage", "table4", "table6", "table7", "table8"},
         ),
         ("gradient: loss", "gradient: margin", GEOMETRY | LAST | {"residuals"}),
     ],
@@ -113,6 +128,15 @@ def test_config_edit_reruns_the_rules_that_read_the_key(editable, key, value, ex
     path = editable / "profiles" / "quick" / "config.yaml"
     assert key in path.read_text()
     path.write_text(path.read_text().replace(key, value))
+    assert planned(editable)[0] == expected
+
+
+def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable):
+    """The dataset alone would be read anew, and all else stay as it was on the old content."""
+    path = editable / "config.yaml"
+    known = yaml.safe_load(path.read_text())["datasets"]["digits"]["content_sha256"]
+    path.write_text(path.read_text().replace(known, "0" * 64))
+    expected = {"dataset", "activations", "ood_activations"} | NUMBERS | PLOTS | LAST
     assert planned(editable)[0] == expected
 
 

@@ -3,7 +3,7 @@
 
 rule reading:
     input:
-        dataset=ancient(dataset_of),
+        dataset=dataset_of,
         activations=activations_of,
         head=head_of,
         frontier=frontier_of,

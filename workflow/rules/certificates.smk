@@ -372,7 +372,7 @@ rule table3:
 
 rule refit:
     input:
-        dataset=ancient(dataset_of),
+        dataset=dataset_of,
         activations=activations_of,
         head="results/experiments/{experiment}/head.safetensors",
         residuals="results/experiments/{experiment}/residuals.safetensors",

@@ -3,6 +3,7 @@
 import ast
 import csv
 import hashlib
+import json
 import re
 from functools import cache
 from math import isfinite
@@ -47,6 +48,7 @@ SHARED = [
     "tightness",
     "assumptions",
     "label_noise",
+    "suspects",
     "theorems",
 ]
 
@@ -72,6 +74,14 @@ def validate_config(config):
     if problems:
         unique = dict.fromkeys(problems)
         raise WorkflowError("the configuration is wrong:\n  " + "\n  ".join(unique))
+
+
+def name_folders(config):
+    """Give each folder of images that stands within an experiment the experiment's name."""
+    for name, block in config["experiments"].items():
+        if isinstance(block["dataset"], dict):
+            config["datasets"][name] = block["dataset"]
+            block["dataset"] = name
 
 
 def explain(error, definitions):
@@ -119,8 +129,22 @@ def broken_references(config):
         name: ["format" in source for source in sources]
         for name, sources in config["data"]["sources"].items()
     }
-    for name, block in config["datasets"].items():
-        key = f"datasets.{name}.source"
+    blocks = {f"datasets.{name}": block for name, block in config["datasets"].items()}
+    for name, block in config["experiments"].items():
+        if isinstance(block["dataset"], dict):
+            blocks[f"experiments.{name}.dataset"] = block["dataset"]
+            if name in config["datasets"]:
+                problems.append(
+                    f"experiments.{name}.dataset: there is a dataset {name!r} under datasets too; "
+                    "give the experiment another name"
+                )
+    for name, block in blocks.items():
+        for key in ("path", "test_path"):
+            if not Path(block.get(key, ".")).is_dir():
+                problems.append(f"{name}.{key}: there is no folder {block[key]!r}")
+        if "kind" in block:
+            continue
+        key = f"{name}.source"
         must_exist(key, block["source"], "data.sources")
         if not all(formats.get(block["source"], [True])):
             problems.append(f"{key}: {block['source']!r} has a source without a format")
@@ -135,7 +159,8 @@ def broken_references(config):
             "backbone": "backbones",
             "head": "heads",
         }.items():
-            must_exist(f"experiments.{name}.{field}", block[field], section)
+            if not isinstance(block[field], dict):
+                must_exist(f"experiments.{name}.{field}", block[field], section)
         if config["refit"]["n_test"] > block["n_test_frontier"]:
             problems.append(
                 f"refit.n_test: {config['refit']['n_test']} is more than n_test_frontier of "
@@ -267,10 +292,55 @@ def code(script):
 # --- lookups ---
 
 
-def experiments():
+def chosen_experiments():
     """Names of the experiments to run, in the order of the configuration."""
     chosen = config["run"]["experiments"]
     return [name for name in config["experiments"] if chosen == "all" or name in chosen]
+
+
+def experiments():
+    """Those of them that have test points, whose scores can be certified."""
+    blocks = {name: config["experiments"][name] for name in chosen_experiments()}
+    return [
+        name
+        for name, block in blocks.items()
+        if block["dataset"] not in folders() or "test_path" in config["datasets"][block["dataset"]]
+    ]
+
+
+def folders():
+    """Names of the datasets that are folders of images."""
+    return [name for name, block in config["datasets"].items() if "kind" in block]
+
+
+def chosen_folders():
+    """Those of them that the experiments to run are on."""
+    used = {config["experiments"][name]["dataset"] for name in chosen_experiments()}
+    return [name for name in folders() if name in used]
+
+
+def either(names):
+    """A wildcard constraint that admits these names and no others."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+@cache
+def folder_listing(name):
+    """Every file below a folder of images, its size and its time, without reading any."""
+    block = config["datasets"][name]
+    return [
+        (path.as_posix(), path.lstat().st_size, path.lstat().st_mtime_ns)
+        for key in ("path", "test_path")
+        if key in block
+        for path in sorted(Path(block[key]).rglob("*"))
+        if not path.is_dir()
+    ]
+
+
+def folder_megabytes(name):
+    """Memory for reading a folder of images: all of them, and once more while they are written."""
+    side = config["datasets"][name]["side"]
+    return 1000 + len(folder_listing(name)) * 2 * 3 * side**2 // 10**6
 
 
 def experiment_block(name):
@@ -384,18 +454,36 @@ def activations_of(wildcards):
     return f"results/activations/{block['dataset']}/{block['backbone']}/{block['image_size']}.safetensors"
 
 
-def dataset_of(wildcards):
-    """The dataset file of an experiment.
+def decoded(name):
+    """The file of a dataset, whose time counts only when its content is not the configured one.
 
-    To be used as ``ancient(dataset_of)`` with `content_of` as a parameter: then a dataset that is
-    fetched anew, and must be the same to the byte, re-runs nothing, and another one does.
+    So a dataset that is fetched anew, and must be the same to the byte, re-runs nothing. What follows
+    from it needs `content_of` among its parameters too, for content that changed in an earlier run.
+    Snakemake looks at no parameters behind a job that runs, so these alone would not do.
     """
-    return f"results/datasets/{setting(wildcards, 'dataset')}.safetensors"
+    path = f"results/datasets/{name}.safetensors"
+    if name in folders():
+        return path
+    try:
+        found = json.loads(Path(path).with_suffix(".json").read_text("utf-8"))["content_sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return path
+    return ancient(path) if found == config["datasets"][name]["content_sha256"] else path
+
+
+def dataset_of(wildcards):
+    """The file of the dataset that the wildcards name, directly or through an experiment."""
+    return decoded(getattr(wildcards, "dataset", None) or setting(wildcards, "dataset"))
 
 
 def content_of(wildcards):
-    """Hash of the decoded content of the dataset that the wildcards name, directly or not."""
+    """Hash of the content of the dataset that the wildcards name, directly or not.
+
+    Of a folder of images, which is decoded in no job yet, it is that of its listing.
+    """
     name = getattr(wildcards, "dataset", None) or setting(wildcards, "dataset")
+    if name in folders():
+        return hashlib.sha256(repr(folder_listing(name)).encode()).hexdigest()
     return config["datasets"][name]["content_sha256"]
 
 
@@ -405,9 +493,9 @@ def foreign_of(wildcards):
     return f"results/ood/{block['dataset']}/{block['backbone']}/{block['image_size']}.safetensors"
 
 
-def foreign_datasets():
-    """Dataset files whose test images are foreign inputs."""
-    return [f"results/datasets/{name}.safetensors" for name in config["ood"]["datasets"]]
+def foreign_datasets(wildcards):
+    """Files of the datasets whose test images are foreign inputs."""
+    return [decoded(name) for name in config["ood"]["datasets"]]
 
 
 def of_experiments(pattern):
@@ -415,9 +503,9 @@ def of_experiments(pattern):
     return expand(pattern, experiment=experiments())
 
 
-def records():
-    """Provenance records of the datasets and backbones in use."""
-    blocks = [config["experiments"][name] for name in experiments()]
+def records(names=None):
+    """Provenance records of the datasets and backbones of experiments, of all unless named."""
+    blocks = [config["experiments"][name] for name in names or experiments()]
     datasets = {block["dataset"] for block in blocks}
     return sorted(
         {f"results/datasets/{name}.json" for name in datasets}
@@ -425,35 +513,48 @@ def records():
     )
 
 
+def records_of(wildcards):
+    """Provenance records of the dataset and backbone of one experiment."""
+    return records([wildcards.experiment])
+
+
+def people_of(wildcards):
+    """What people say of the labels of an experiment's dataset, if they were asked."""
+    known = setting(wildcards, "dataset") == config["human_labels"]["dataset"]
+    return ["results/human_labels.safetensors"] if known else []
+
+
 def records_with_foreign():
     """The same, with those of datasets that serve as foreign inputs."""
-    foreign = {f"results/datasets/{name}.json" for name in config["ood"]["datasets"]}
-    return sorted(foreign | set(records()))
+    foreign = config["ood"]["datasets"] if experiments() else []
+    own = records(chosen_experiments())
+    return sorted({*own, *(f"results/datasets/{name}.json" for name in foreign)})
 
 
 def benchmarks():
     """Benchmark files of every job behind the results, for their wall times."""
-    shared = {f"results/benchmarks/dataset/{name}.tsv" for name in config["ood"]["datasets"]}
-    varied = [f"{name}{VARIED}{v}" for name in experiments() for v in variations()]
-    for name in [*experiments(), *varied]:
+    attributed = experiments()
+    varied = [f"{name}{VARIED}{v}" for name in attributed for v in variations()]
+    datasets, jobs = set(config["ood"]["datasets"] if attributed else []), set()
+    for name in [*chosen_experiments(), *varied]:
         block = experiment_block(name)
-        dataset, backbone, size = block["dataset"], block["backbone"], block["image_size"]
-        shared |= {
-            f"results/benchmarks/dataset/{dataset}.tsv",
-            f"results/benchmarks/backbone/{backbone}.tsv",
-            f"results/benchmarks/activations/{dataset}_{backbone}_{size}.tsv",
-            f"results/benchmarks/reading/{name}.tsv",
-        }
-        if name in experiments():
-            shared.add(f"results/benchmarks/ood_activations/{dataset}_{backbone}_{size}.tsv")
-    for rule in ("noisy_heads", "detectors"):
-        pattern = f"results/benchmarks/{rule}/{{noise}}_{{experiment}}.tsv"
-        shared |= {*of_noise(pattern), *of_fits(pattern)}
-    return sorted(shared) + expand(
-        "results/benchmarks/{stage}/{experiment}.tsv",
-        stage=STAGES,
-        experiment=experiments(),
-    )
+        shared = f"{block['dataset']}_{block['backbone']}_{block['image_size']}"
+        datasets.add(block["dataset"])
+        jobs |= {("backbone", block["backbone"]), ("activations", shared)}
+        if name in attributed:
+            jobs.add(("ood_activations", shared))
+        if name in [*attributed, *varied]:
+            jobs.add(("reading", name))
+        if name in chosen_experiments():
+            jobs |= {("head", name), ("suspicious_labels", name)}
+    jobs |= {("image_folder" if name in folders() else "dataset", name) for name in datasets}
+    jobs |= {(stage, name) for stage in STAGES for name in attributed}
+    paths = {f"results/benchmarks/{rule}/{name}.tsv" for rule, name in jobs}
+    if attributed:
+        for rule in ("noisy_heads", "detectors"):
+            pattern = f"results/benchmarks/{rule}/{{noise}}_{{experiment}}.tsv"
+            paths |= {*of_noise(pattern), *of_fits(pattern)}
+    return sorted(paths)
 
 
 def stable(value):
@@ -468,16 +569,19 @@ def stable(value):
 
 def published_config():
     """The configuration of the experiments that run, without the folders of this machine."""
-    used = {name: config["experiments"][name] for name in experiments()}
+    used = {name: config["experiments"][name] for name in chosen_experiments()}
     blocks = used.values()
 
     def chosen(section, names):
         return {name: config[section][name] for name in names}
 
     used_datasets = {block["dataset"] for block in blocks} | set(config["ood"]["datasets"])
-    datasets = chosen("datasets", used_datasets)
+    datasets = {
+        name: {key: value for key, value in block.items() if key not in ("path", "test_path")}
+        for name, block in chosen("datasets", used_datasets).items()
+    }
     backbones = chosen("backbones", {block["backbone"] for block in blocks})
-    sources = {block["source"] for block in datasets.values()}
+    sources = {block["source"] for block in datasets.values() if "source" in block}
     sources |= {block["weights"] for block in backbones.values()} - {"untrained"}
     heads = {block["head"] for block in blocks}
     heads |= {config["label_noise"]["tracin"], *config["label_noise"]["fits"]["heads"]}

@@ -9,6 +9,8 @@ rule dataset:
         "results/logs/dataset/{dataset}.log",
     benchmark:
         "results/benchmarks/dataset/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=either(name for name in config["datasets"] if name not in folders()),
     retries: 2
     conda:
         "../../envs/wtrak.yaml"
@@ -27,6 +29,38 @@ rule dataset:
         "Fetch and check the dataset {wildcards.dataset}"
     script:
         "../scripts/dataset.py"
+
+
+# Without retries: a folder that cannot be used stays so.
+rule image_folder:
+    output:
+        arrays="results/datasets/{dataset}.safetensors",
+        record="results/datasets/{dataset}.json",
+        skipped="results/datasets/{dataset}.skipped.csv",
+    log:
+        "results/logs/image_folder/{dataset}.log",
+    benchmark:
+        "results/benchmarks/image_folder/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=either(folders()),
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 4
+    resources:
+        mem_mb=lambda w, attempt: attempt * folder_megabytes(w.dataset),
+        runtime=minutes(60),
+    params:
+        code=code("image_folder.py"),
+        path=lambda w: config["datasets"][w.dataset]["path"],
+        test_path=lambda w: config["datasets"][w.dataset].get("test_path"),
+        side=lambda w: config["datasets"][w.dataset]["side"],
+        n_files=lambda w: len(folder_listing(w.dataset)),
+        # Changes with every file's name, size and time.
+        content=content_of,
+    message:
+        "Read the images of {wildcards.dataset}"
+    script:
+        "../scripts/image_folder.py"
 
 
 rule backbone:
@@ -61,7 +95,7 @@ rule backbone:
 
 rule activations:
     input:
-        dataset=ancient("results/datasets/{dataset}.safetensors"),
+        dataset=dataset_of,
         weights="results/backbones/{backbone}.safetensors",
     output:
         "results/activations/{dataset}/{backbone}/{size}.safetensors",

@@ -3,7 +3,7 @@
 
 rule head:
     input:
-        dataset=ancient(dataset_of),
+        dataset=dataset_of,
         activations=activations_of,
     output:
         head="results/experiments/{experiment}/head.safetensors",
@@ -35,7 +35,7 @@ rule head:
 
 rule residuals:
     input:
-        dataset=ancient(dataset_of),
+        dataset=dataset_of,
         activations=activations_of,
         head="results/experiments/{experiment}/head.safetensors",
     output:

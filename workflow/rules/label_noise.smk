@@ -3,7 +3,7 @@
 
 rule human_labels:
     input:
-        dataset=ancient(f"results/datasets/{config['human_labels']['dataset']}.safetensors"),
+        dataset=decoded(config["human_labels"]["dataset"]),
     output:
         labels="results/human_labels.safetensors",
         record="results/human_labels.json",
@@ -31,7 +31,7 @@ rule human_labels:
 
 rule noisy_heads:
     input:
-        dataset=ancient(dataset_of),
+        dataset=dataset_of,
         human_labels=human_labels_of,
         activations=activations_of,
     output:

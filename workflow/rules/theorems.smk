@@ -120,8 +120,8 @@ rule natural_bound:
 
 rule ood_activations:
     input:
-        dataset=ancient("results/datasets/{dataset}.safetensors"),
-        others=ancient(foreign_datasets()),
+        dataset=dataset_of,
+        others=foreign_datasets,
         weights="results/backbones/{backbone}.safetensors",
     output:
         "results/ood/{dataset}/{backbone}/{size}.safetensors",
@@ -158,7 +158,7 @@ rule ood_activations:
 
 rule ood:
     input:
-        dataset=ancient(dataset_of),
+        dataset=dataset_of,
         activations=activations_of,
         foreign=foreign_of,
         head="results/experiments/{experiment}/head.safetensors",

@@ -1,0 +1,165 @@
+"""Images of one's own, from a folder to the list of suspicious labels, as a user would do it."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from conftest import copy_repository, snakemake
+
+pytestmark = pytest.mark.slow
+
+NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+# No download, and small: the rest is as for `make suspects`.
+SMALL = {"experiments": {"own": {"backbone": "untrained", "image_size": 32}}}
+SMALL["experiments"]["own"]["dataset"] = {"side": 32}
+KINDS = ["png", "jpg", "bmp"]
+
+
+def make_folder(folder, n=300, planted=15):
+    """Digits as images of several kinds and sizes, the first `planted` in a wrong class."""
+    digits, rng = load_digits(), np.random.default_rng(0)
+    wrong = set()
+    for count, k in enumerate(rng.permutation(len(digits.target))[:n]):
+        label = digits.target[k]
+        if count < planted:
+            label = (label + rng.integers(1, 10)) % 10
+        image = Image.fromarray((digits.images[k] * 15.9).astype(np.uint8))
+        image = image.resize(tuple(rng.integers(30, 60, size=2)))
+        image = image.convert("RGB") if count % 2 else image
+        path = folder / NAMES[label] / f"{k:04d}.{KINDS[count % 3]}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        image.save(path)
+        if count < planted:
+            wrong.add(path.relative_to(folder).as_posix())
+    (folder / "one" / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 no more")
+    (folder / "notes.txt").write_text("mine")
+    return wrong
+
+
+def look(repository, folder, *arguments, target="suspects", check=True, **changes):
+    """What `make suspects DATA=folder` runs, at small scale."""
+    config = repository / "small.yaml"
+    config.write_text(yaml.safe_dump(SMALL | changes))
+    own = {"own": {"dataset": {"path": str(folder)}}}
+    return snakemake(
+        repository,
+        target,
+        *("--profile", "profiles/suspects", "--workflow-profile", "none", "--cores", "2"),
+        *("--configfile", "profiles/suspects/config.yaml", str(config), *arguments),
+        *("--config", f"experiments={json.dumps(own)}"),
+        check=check,
+    )
+
+
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory):
+    """A copy of the repository in which a folder was looked through, the folder, its errors."""
+    root = tmp_path_factory.mktemp("own")
+    repository, folder = copy_repository(root / "repository"), root / "my images"
+    wrong = make_folder(folder)
+    look(repository, folder)
+    return repository, folder, wrong
+
+
+def test_planted_errors_come_first_and_their_class_is_suggested(looked):
+    """The list would send the user to the wrong images."""
+    repository, folder, wrong = looked
+    results = repository / "runs" / "suspects" / "results"
+    frame = pd.read_csv(results / "suspects" / "own" / "suspects.csv")
+    assert len(frame) == 300 and list(frame["rank"]) == list(range(1, 301))
+    assert all((folder / path).is_file() for path in frame["path"])
+    assert (frame["given_label"] == frame["path"].str.split("/").str[0]).all()
+    found = frame["path"].isin(wrong)
+    assert found.head(30).sum() >= 12
+    true = [NAMES[load_digits().target[int(path.split("/")[1][:4])]] for path in frame["path"]]
+    assert (frame["suggested_label"] == true)[found].mean() > 0.6
+    assert {"self_influence", "loss", "out_of_fold_loss"} <= set(frame)
+    assert (results / "figures" / "gallery_own.svg").stat().st_size > 10_000
+
+
+def test_files_that_could_not_be_used_are_listed(looked):
+    """They would be missing without a word."""
+    path = looked[0] / "runs" / "suspects" / "results" / "datasets" / "own.skipped.csv"
+    assert set(pd.read_csv(path)["path"]) == {"notes.txt", "one/broken.jpg"}
+
+
+def test_second_look_has_nothing_to_do_and_another_image_has(looked):
+    """A folder that the user has corrected would show its old errors, or work be repeated."""
+    repository, folder, _ = looked
+    assert "Nothing to be done" in look(repository, folder, "--dry-run").stdout
+    image = next((folder / "two").glob("*.png"))
+    image.rename(folder / "three" / image.name)
+    try:
+        again = look(repository, folder, "--dry-run").stdout
+    finally:
+        (folder / "three" / image.name).rename(image)
+    for rule in ("image_folder", "activations", "head", "suspicious_labels", "gallery"):
+        assert f"\n{rule} " in again, rule
+    assert "\nbackbone " not in again
+    assert "Nothing to be done" in look(repository, folder, "--dry-run").stdout
+
+
+def test_everything_of_an_experiment_without_test_points_is_its_suspects(looked):
+    """`all` would fail on figures that need test points, or plan other experiments."""
+    repository, folder, _ = looked
+    look(repository, folder, target="all")
+    record = json.loads(
+        (repository / "runs" / "suspects" / "results" / "provenance.json").read_text()
+    )
+    assert set(record["config"]["experiments"]) == {"own"}
+    assert str(folder) not in json.dumps(record)
+    assert {"image_folder/own", "suspicious_labels/own"} <= set(record["jobs"])
+
+
+def test_with_test_images_the_whole_chain_is_planned(looked):
+    """Certificates for images of one's own would not be reachable."""
+    repository, folder, _ = looked
+    own = {"dataset": {"side": 32, "test_path": str(folder)}}
+    changes = {"experiments": {"own": SMALL["experiments"]["own"] | own}}
+    planned = look(repository, folder, "--dry-run", target="all", **changes).stdout
+    for rule in ("certificates", "audit", "detectors", "fig4_frontier", "suspicious_labels"):
+        assert f"\n{rule} " in planned, rule
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        ("missing", "experiments.own.dataset.path: there is no folder"),
+        ("empty class", "the sub-folder fish holds no image that can be read"),
+        ("one class", "has only the class one"),
+        ("one image", "holds only one image"),
+    ],
+)
+def test_a_folder_that_cannot_be_used_ends_in_one_clear_line(looked, tmp_path, spoil, message):
+    """A newcomer would read a traceback."""
+    repository, folder, _ = looked
+    own = tmp_path / "images"
+    if spoil != "missing":
+        (own / "one").mkdir(parents=True)
+        for path in sorted((folder / "one").glob("*.png"))[: 1 if spoil == "one image" else None]:
+            os.link(path, own / "one" / path.name)
+    if spoil == "empty class":
+        (own / "fish").mkdir()
+    arguments = ("--directory", str(tmp_path / "run"))
+    done = look(repository, own, *arguments, check=False)
+    assert done.returncode == 1
+    assert message in done.stdout
+    assert "Traceback" not in done.stdout
+    assert done.stdout.count(message) == 1
+
+
+def test_without_a_folder_the_missing_key_is_named(looked):
+    """`snakemake --profile profiles/suspects` alone would fail in a KeyError."""
+    done = snakemake(
+        looked[0],
+        *("suspects", "--profile", "profiles/suspects", "--workflow-profile", "none"),
+        check=False,
+    )
+    assert "experiments.own.dataset.path: missing (a folder with a sub-folder" in done.stdout
+    assert "Traceback" not in done.stdout

@@ -1,0 +1,63 @@
+"""Table 8: suspicious labels of the data as they come, and what people say of them."""
+
+import pandas as pd
+
+from wtrak.io import read_json, write_csv
+from wtrak.plotting import provenance_line
+from wtrak.runtime import run
+from wtrak.suspects import RANKINGS, read_suspects
+from wtrak.tables import percent, write_documents
+
+TITLE = "Table 8: suspicious labels of the data as they come"
+NAMES = {
+    "self_influence": "self-influence",
+    "loss": "loss",
+    "out_of_fold_loss": "loss, out-of-fold",
+}
+
+
+def rows_of(experiment, frame, tops):
+    """Shares of the first so many by each score, and of all."""
+    sizes = [*(k for k in tops if k < len(frame)), len(frame)]
+    for score in RANKINGS:
+        ranked = frame.sort_values([score, "index"], ascending=[False, True])
+        for k in sizes if score == RANKINGS[-1] else sizes[:-1]:
+            top = ranked.head(k)
+            row = {"experiment": experiment, "ranked_by": score, "top": k}
+            if k == len(frame):
+                row["ranked_by"] = "all"
+            row["suggested_differs"] = (top["suggested_label"] != top["given_label"]).mean()
+            if "people_label" in top:
+                row["people_differ"] = (top["people_label"] != top["given_label"]).mean()
+                differ = top[top["people_label"] != top["given_label"]]
+                row["people_agree"] = (differ["people_label"] == differ["suggested_label"]).mean()
+            yield row
+
+
+def main(smk):
+    rows = [
+        row
+        for experiment, path in zip(smk.params.experiments, smk.input.suspects, strict=True)
+        for row in rows_of(experiment, read_suspects(path), smk.params.top)
+    ]
+    columns = ["experiment", "ranked_by", "top", "suggested_differs"]
+    frame = pd.DataFrame(rows, columns=[*columns, "people_differ", "people_agree"])
+    text = pd.DataFrame(
+        {
+            "experiment": frame["experiment"],
+            "ranked by": frame["ranked_by"].map(NAMES | {"all": "any (all images)"}),
+            "first": [f"{k:,}" for k in frame["top"]],
+            "another label suggested": frame["suggested_differs"].map(percent),
+            "people give another label": frame["people_differ"].map(percent),
+            "of those, the suggested one": frame["people_agree"].map(percent),
+        }
+    )
+    text.attrs["text_columns"] = 2
+    footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
+    write_csv(smk.output.csv, frame)
+    parts = {"Among the first so many images, the most suspicious first": text}
+    write_documents(smk.output, TITLE, parts, footer, "tab:suspects")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

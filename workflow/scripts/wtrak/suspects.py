@@ -1,0 +1,53 @@
+"""Training examples in the order in which a person should look at them."""
+
+import numpy as np
+import pandas as pd
+
+# Scores by which they may be ranked.
+RANKINGS = ("self_influence", "loss", "out_of_fold_loss")
+
+
+def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
+    """One row an example, the most suspicious first.
+
+    Parameters
+    ----------
+    index : numpy.ndarray, shape (n,)
+        Row of each example in its dataset.
+    given : numpy.ndarray, shape (n,), integers
+        Labels as given.
+    scores : dict of str to numpy.ndarray, shape (n,)
+        The `RANKINGS`.
+    out_of_fold : numpy.ndarray, shape (n, C)
+        Logits by heads that have not seen the example; the largest is the suggested label.
+    classes : list of str
+        Names of the C classes.
+    rank_by : str
+        One of the `RANKINGS`.
+    also : numpy.ndarray, shape (n,)
+        Further columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns rank (from 1), index, `also`, given_label, suggested_label, and the scores.
+    """
+    names = np.array(classes, dtype=object)
+    frame = pd.DataFrame(
+        {
+            "index": index,
+            **also,
+            "given_label": names[given],
+            "suggested_label": names[out_of_fold.argmax(axis=1)],
+            **{name: scores[name] for name in RANKINGS},
+        }
+    )
+    frame = frame.sort_values([rank_by, "index"], ascending=[False, True], ignore_index=True)
+    frame.insert(0, "rank", np.arange(1, len(frame) + 1))
+    return frame
+
+
+def read_suspects(path):
+    """Read what `suspects` made and `write_csv` wrote; names of classes and files stay text."""
+    words = ("given_label", "suggested_label", "true_label", "people_label", "path")
+    return pd.read_csv(path, dtype=dict.fromkeys(words, str), keep_default_na=False)
