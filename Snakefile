@@ -22,6 +22,7 @@ wildcard_constraints:
     backbone="[a-z][a-z0-9_]*",
     size=r"\d+",
     noise="[a-z][a-z0-9_]*",
+    task="[a-z][a-z0-9_]*",
 
 
 # What the workflow is for. Adding a name here adds a target. Experiments without test points, on
@@ -40,6 +41,9 @@ SUSPECTS = expand(
 FIGURES = expand(
     "results/figures/{figure}.{format}",
     figure=[
+        "fig1_robustness_gap",
+        "error_orders",
+        "loo_coverage",
         "fig2_spectrum",
         "fig4_frontier",
         "head_training",
@@ -58,7 +62,17 @@ FIGURES = expand(
 )
 TABLES = expand(
     "results/tables/{table}.{format}",
-    table=["table1", "table2", "table3", "table4", "table5", "table6", "table7", "table8"],
+    table=[
+        "table1",
+        "table2",
+        "table3",
+        "table4",
+        "table5",
+        "table6",
+        "table7",
+        "table8",
+        "table9",
+    ],
     format=["csv", "md", "tex", "html"],
 )
 if not experiments():
@@ -103,4 +117,5 @@ include: "workflow/rules/theorems.smk"
 include: "workflow/rules/assumptions.smk"
 include: "workflow/rules/label_noise.smk"
 include: "workflow/rules/suspects.smk"
+include: "workflow/rules/convex.smk"
 include: "workflow/rules/publish.smk"

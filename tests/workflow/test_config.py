@@ -18,7 +18,7 @@ DIGITS = QUICK_CONFIG["experiments"]["digits"]
 
 # Sections in which the user chooses the names of the blocks.
 NAMED = [("data", "sources"), ("datasets",), ("backbones",), ("heads",), ("experiments",)]
-NAMED += [("assumptions", "variations"), ("label_noise", "settings")]
+NAMED += [("assumptions", "variations"), ("label_noise", "settings"), ("wrif", "tasks")]
 
 
 # --- mistakes, as a user meets them ---
@@ -134,6 +134,17 @@ MISTAKES = {
     ),
     "an unknown ranking": ("suspects.rank_by", "si", "loss or out_of_fold_loss"),
     "all but for training": ("experiments.z", DIGITS | {"n_test_scored": "all"}, "at least 1"),
+    "an unknown model": (
+        "wrif.tasks.a",
+        {"data": "wine", "model": "svm", "penalty": 0.1},
+        "logistic, multinomial or ridge",
+    ),
+    "three classes for two": (
+        "wrif.tasks.b",
+        {"data": "digits", "classes": [1, 2, 3], "pool": 1, "model": "logistic", "penalty": 0.1},
+        "two classes",
+    ),
+    "no hidden layer": ("robustness_gap.hidden", [], "a list of numbers of units"),
     "one name for some variations": ("assumptions.run", "adam", "'all', or a list of names"),
     "a ridge of the sweep at zero": ("assumptions.ridges", [0, 1.0e-4], "above 0"),
     "a file that leads outside": (
@@ -162,6 +173,8 @@ INSIDE = {
     "an unknown kind": "data.sources.d.0.kind",
     "an unknown format": "data.sources.e.0.format",
     "a share of all labels": "label_noise.settings.a.rate",
+    "an unknown model": "wrif.tasks.a.model",
+    "three classes for two": "wrif.tasks.b.classes",
     "an unknown kind of dataset": "datasets.x.kind",
     "a folder without a size": "experiments.y.dataset.side",
     "all but for training": "experiments.z.n_test_scored",
@@ -242,6 +255,8 @@ def test_missing_keys_are_named_once_each(incomplete, block, missing):
 WITHIN = {
     "no such head of a variation": "assumptions.variations.odd.head",
     "no such folder": "datasets.images.path",
+    "no such data of a task": "wrif.tasks.iris.data",
+    "images without classes": "wrif.tasks.digits.data",
     "a folder with the name of a dataset": "experiments.cifar10.dataset",
 }
 BROKEN_REFERENCES = {
@@ -277,6 +292,19 @@ BROKEN_REFERENCES = {
         DIGITS | {"dataset": {"kind": "image_folder", "path": ".", "side": 32}},
         "give the experiment another name",
     ),
+    "no such task": ("wrif.run", ["svhn"], "breast_cancer, diabetes"),
+    "no such data of a task": (
+        "wrif.tasks.iris",
+        {"data": "iris", "model": "multinomial", "penalty": 0.1},
+        "breast_cancer, cifar10",
+    ),
+    "images without classes": (
+        "wrif.tasks.digits",
+        {"data": "digits", "model": "logistic", "penalty": 0.1},
+        "classes and pool are needed",
+    ),
+    "a gap of another model": ("robustness_gap.task", "wine", "not of the logistic model"),
+    "a reversed range of steps": ("wrif.orders.step_range", [0.1, 0.01], "not below 0.01"),
     "no such variation": ("assumptions.run", ["size_16"], "adam, adam_1, logit"),
     "no such head of a variation": (
         "assumptions.variations.odd",
@@ -487,6 +515,12 @@ def is_used(path, text):
             return "config['label_noise']['settings'][noise]['experiments']" in text
         case ("label_noise", "settings", "*", _):
             return key in keys_read_from("noise")
+        case ("wrif", "tasks", "*", _):
+            return "config['wrif']['tasks'][" in text and key in keys_read_from("task")
+        case ("robustness_gap", "task"):
+            return "config['robustness_gap']['task']" in text
+        case ("robustness_gap", _):
+            return "stable(config['robustness_gap'])" in text and key in keys_read_from("settings")
         case ("data", "sources", "*", "*", _):
             return "config['data']['sources']" in text and key in keys_read_from("source")
     return "config" + "".join(f"['{part}']" for part in path) in text

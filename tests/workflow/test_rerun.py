@@ -30,6 +30,11 @@ SOURCES = {"dataset", "backbone", "activations", "ood_activations"}
 PLOTS |= {"fig5_label_noise", "detector_comparison", "noise_by_fit", "gallery", "noisy_gallery"}
 DETECTED = {"detectors", "fig5_label_noise", "detector_comparison", "table6"}
 DETECTED |= {"noise_by_fit", "table7", "noisy_suspects", "noisy_gallery"}
+ORDERED = {"wrif_orders", "error_orders", "table9"}
+COVERED = {"wrif_coverage", "loo_coverage", "table9"}
+GAP = {"robustness_gap", "fig1_robustness_gap"}
+DRAWN = {"error_orders", "loo_coverage", "fig1_robustness_gap"}
+WRIF = {*ORDERED, *COVERED, "wrif_attacks", "wrif_cost", *GAP}
 LISTED = {"suspicious_labels", "gallery", "table8"}
 LAST = {
     "table6",
@@ -72,6 +77,11 @@ def append(path, text):
         ("data.py", {"dataset", "provenance", *PLOTS, *LAST}),
         ("detectors.py", {*DETECTED, *LISTED, "provenance"}),
         ("label_noise.py", {"noisy_heads", *DETECTED, "provenance"}),
+        ("wrif.py", {*WRIF, "provenance"}),
+        ("convex.py", {*WRIF, "provenance"}),
+        ("convex_data.py", {"convex_task", *WRIF - {"wrif_cost"}, "provenance"}),
+        ("robustness_gap.py", {*GAP, "provenance"}),
+        ("error_orders.py", {"error_orders", "table9", "provenance"}),
         ("leave_one_out.py", {*DETECTED, *LISTED, "provenance"}),
         ("out_of_fold.py", {"noisy_heads", *DETECTED, *LISTED, "provenance"}),
         ("suspects.py", {*LISTED, "noisy_suspects", "noisy_gallery", "provenance"}),
@@ -86,12 +96,12 @@ def append(path, text):
             "pair_certificates.py",
             CERTIFIED - {"cross_leverage"} | TIGHTNESS | {"provenance"},
         ),
-        ("plotting.py", PLOTS | LAST | {"reduction_theorem"}),
-        ("tables.py", {"fig2_spectrum", "fig4_frontier", *LAST}),
+        ("plotting.py", PLOTS | LAST | {"reduction_theorem", *DRAWN}),
+        ("tables.py", {"fig2_spectrum", "fig4_frontier", "table9", *LAST}),
         ("covariance.py", GEOMETRY | LAST),
         ("backbone.py", {"backbone", "activations", "ood_activations"} | NUMBERS | PLOTS | LAST),
         ("gradients.py", NUMBERS | PLOTS | LAST),
-        ("errors.py", SOURCES | NUMBERS | PLOTS | LAST | THEOREMS),
+        ("errors.py", SOURCES | NUMBERS | PLOTS | LAST | THEOREMS | {"convex_task", *WRIF}),
     ],
 )
 def test_library_edit_reruns_exactly_its_dependants(editable, module, expected):

@@ -15,6 +15,8 @@ from jsonschema.validators import extend
 from snakemake.exceptions import WorkflowError
 
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
+# Tables that scikit-learn ships, which convex models may be on.
+EMBEDDED_TABLES = ["breast_cancer", "diabetes", "wine"]
 # Rules that run once for every experiment.
 STAGES = [
     "head",
@@ -49,6 +51,8 @@ SHARED = [
     "assumptions",
     "label_noise",
     "suspects",
+    "wrif",
+    "robustness_gap",
     "theorems",
 ]
 
@@ -180,6 +184,25 @@ def broken_references(config):
     for name, changes in block["variations"].items():
         if "head" in changes:
             must_exist(f"assumptions.variations.{name}.head", changes["head"], "heads")
+    for name, task in config["wrif"]["tasks"].items():
+        must_exist(f"wrif.tasks.{name}.data", task["data"], "datasets", EMBEDDED_TABLES)
+        if task["data"] in config["datasets"] and not {"classes", "pool"} <= set(task):
+            problems.append(
+                f"wrif.tasks.{name}.data: {task['data']!r} holds images, for which classes and pool "
+                "are needed"
+            )
+    if config["wrif"]["run"] != "all":
+        for name in config["wrif"]["run"]:
+            must_exist("wrif.run", name, "wrif.tasks")
+    must_exist("robustness_gap.task", config["robustness_gap"]["task"], "wrif.tasks")
+    task = config["wrif"]["tasks"].get(config["robustness_gap"]["task"], {})
+    if task.get("model", "logistic") != "logistic":
+        problems.append(
+            f"robustness_gap.task: {config['robustness_gap']['task']!r} is not of the logistic model"
+        )
+    low, high = config["wrif"]["orders"]["step_range"]
+    if low >= high:
+        problems.append(f"wrif.orders.step_range: {low} is not below {high}")
     must_exist("human_labels.source", config["human_labels"]["source"], "data.sources")
     must_exist("human_labels.dataset", config["human_labels"]["dataset"], "datasets")
     noise = config["label_noise"]["settings"]
@@ -498,6 +521,33 @@ def foreign_datasets(wildcards):
     return [decoded(name) for name in config["ood"]["datasets"]]
 
 
+def tasks():
+    """Names of the tasks for convex models to run, in the order of the configuration."""
+    chosen = config["wrif"]["run"]
+    return [name for name in config["wrif"]["tasks"] if chosen == "all" or name in chosen]
+
+
+def of_tasks(pattern):
+    """A path pattern for every task for convex models to run."""
+    return expand(pattern, task=tasks())
+
+
+def task_of(wildcards):
+    """Settings of a task for convex models."""
+    return stable(config["wrif"]["tasks"][wildcards.task])
+
+
+def datasets_of_task(name):
+    """The dataset whose images a task is on, if it is on images."""
+    data = config["wrif"]["tasks"][name]["data"]
+    return [data] if data in config["datasets"] else []
+
+
+def images_of_task(wildcards):
+    """The file of that dataset."""
+    return [decoded(name) for name in datasets_of_task(wildcards.task)]
+
+
 def of_experiments(pattern):
     """A path pattern for every experiment to run."""
     return expand(pattern, experiment=experiments())
@@ -551,6 +601,9 @@ def benchmarks():
     jobs |= {(stage, name) for stage in STAGES for name in attributed}
     paths = {f"results/benchmarks/{rule}/{name}.tsv" for rule, name in jobs}
     if attributed:
+        paths |= {f"results/benchmarks/{rule}.tsv" for rule in ("wrif_cost", "robustness_gap")}
+        for rule in ("convex_task", "wrif_orders", "wrif_coverage", "wrif_attacks"):
+            paths |= {*of_tasks(f"results/benchmarks/{rule}/{{task}}.tsv")}
         for rule in ("noisy_heads", "detectors"):
             pattern = f"results/benchmarks/{rule}/{{noise}}_{{experiment}}.tsv"
             paths |= {*of_noise(pattern), *of_fits(pattern)}

@@ -1,0 +1,107 @@
+"""Figure 1: linear predictions of the parameters, in a convex model and in a deep one."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from wtrak.io import read_csv
+from wtrak.plotting import EUCLIDEAN, NATURAL, NEUTRAL, WIDTH, save_figure, set_style
+from wtrak.runtime import run
+
+MODELS = {
+    "convex": ("convex model", NATURAL, "-"),
+    "deep": ("network, trained anew", EUCLIDEAN, "--"),
+    "deep_warm": ("network, trained on", "#E69F00", "-."),
+}
+
+
+def draw_path(axis, paths, names):
+    """Change along its prediction, in units of the whole prediction, against strength."""
+    for name in names:
+        label, color, linestyle = MODELS[name]
+        part = paths[paths["model"] == name]
+        strength = np.append(0, part["strength"])
+        axis.plot(
+            100 * strength,
+            np.append(0, part["along"]),
+            color=color,
+            linestyle=linestyle,
+            marker="o",
+            markersize=3,
+            label=label,
+        )
+    axis.plot(
+        100 * strength,
+        np.append(0, part["predicted"]),
+        color="black",
+        linestyle=":",
+        label="linear prediction",
+    )
+    axis.set_xlabel("weight taken from the left-out examples (%)")
+    axis.legend(fontsize=7)
+
+
+def draw_errors(axis, errors):
+    """Distribution functions of the relative error."""
+    for name, (label, color, linestyle) in MODELS.items():
+        values = np.sort(errors.loc[errors["model"] == name, "error"])
+        axis.step(
+            values,
+            100 * np.arange(1, len(values) + 1) / len(values),
+            where="post",
+            color=color,
+            linestyle=linestyle,
+            label=label,
+        )
+    axis.set_xscale("log")
+    axis.set_ylim(0, 103)
+    axis.set_xlabel("relative error of the prediction")
+    axis.set_ylabel("perturbations (%)")
+    axis.legend(fontsize=7, loc="lower right")
+
+
+def main(smk):
+    set_style()
+    errors, paths, profile = (
+        read_csv(path) for path in (smk.input.errors, smk.input.paths, smk.input.profile)
+    )
+    figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 5.2))
+    draw_path(axes[0, 0], paths, ["convex"])
+    draw_path(axes[0, 1], paths, ["deep", "deep_warm"])
+    axes[0, 0].set_ylabel("change of the parameters\n(in units of its prediction)")
+    axes[0, 0].set_title("Convex: one optimum, which moves with the data")
+    axes[0, 1].set_title("Deep: the network that hops farthest")
+    draw_errors(axes[1, 0], errors)
+    axes[1, 0].set_title("All perturbations")
+    axis = axes[1, 1]
+    axis.plot(profile["place"], profile["loss"], color=EUCLIDEAN)
+    for place, label in ((0, "trained on"), (1, "trained anew")):
+        height = np.interp(place, profile["place"], profile["loss"])
+        axis.plot(place, height, "o", color=NEUTRAL)
+        axis.annotate(
+            f"{label}\n{height:.5f}",
+            (place, height),
+            (0, 10),
+            textcoords="offset points",
+            ha="center",
+            fontsize=7,
+        )
+    # Where no network hops both losses are one up to rounding, which should not fill the axis.
+    low, high = profile["loss"].min(), profile["loss"].max()
+    room = max(0.35 * (high - low), 1e-3 * high)
+    axis.set_ylim(low - 0.2 * room, high + room)
+    axis.ticklabel_format(useOffset=False)
+    axis.set_xlabel("on the line between the two optima of that network")
+    axis.set_ylabel("loss on the changed data")
+    axis.set_title("Two basins")
+    settings = smk.params.settings
+    footer = (
+        f"{settings['n_train']} examples of {settings['task']}, of which "
+        f"{100 * settings['share']:g} % are left out; {settings['networks']} networks with "
+        f"{settings['hidden']} tanh units, "
+        f"{settings['perturbations']} draws. {smk.params.notice}"
+    )
+    save_figure(figure, *smk.output, footer.strip())
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

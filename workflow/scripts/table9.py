@@ -1,0 +1,119 @@
+"""Table 9: robust influence intervals of convex models: orders, coverage, attacks and cost."""
+
+import numpy as np
+import pandas as pd
+
+from wtrak.error_orders import derivative_error, slopes_of
+from wtrak.io import read_csv, write_csv
+from wtrak.runtime import run
+from wtrak.tables import interval_cell, number, percent, write_documents
+
+TITLE = "Table 9: robust influence intervals of convex models"
+KERNELS = {"hessian_only": "Hessian only", "paper": "paper's", "corrected": "corrected"}
+DEFINITIONS = {
+    "influence": "I at P without i",
+    "log_scaled": "−Δℓ/ln(n/(n−1))",
+    "scaled": "−nΔℓ",
+    "raw": "Δℓ",
+    "sign": "+nΔℓ",
+}
+RADII = {"diameter": "diam/n", "own": "own"}
+
+
+def order_rows(orders):
+    """Slope of the remainder and error of the derivative for each task and kernel."""
+    for task, of in orders.groupby("task", sort=False):
+        for name, title in KERNELS.items():
+            part = of[of["kernel"] == name]
+            slope = interval_cell(pd.Series(slopes_of(part)), 2)
+            error = number(derivative_error(part), 2)
+            yield {"task": task, "kernel": title, "slope": slope, "error of dI/dt": error}
+
+
+def coverage_rows(coverage, constant):
+    """Share covered by definition, and widths, for each task, size, kernel and radius."""
+    keys = ["task", "n_train", "kernel", "radius"]
+    chosen = coverage[coverage["constant"] == constant]
+    for (task, n, kernel, radius), of in chosen.groupby(keys, sort=False):
+        cells = {
+            title: interval_cell(100 * of.loc[of["definition"] == name, "covered"], 1)
+            for name, title in DEFINITIONS.items()
+        }
+        one = of[of["definition"] == "influence"]
+        widths = {
+            "half width over I": number(one["width_over_influence"].mean(), 2),
+            "over the deviation": number(one["width_over_deviation"].mean(), 2),
+        }
+        about = {"task": task, "kernel": KERNELS[kernel], "n": n, "radius": RADII[radius]}
+        yield about | cells | widths
+
+
+def attack_rows(attacks):
+    """How much of an interval distributions in the ball use up, and how often they leave it."""
+    for task, of in attacks.groupby("task", sort=False):
+        row = {"task": task, "pairs": f"{len(of)}"}
+        for place, title in (("on_support", "on the data"), ("beyond_support", "beyond")):
+            share = of[place] / of["half_width_pairs"]
+            row[f"{title}: median/ε·L"] = f"{share.median():.2f}"
+            row[f"{title}: most"] = f"{share.max():.2f}"
+            row[f"{title}: left"] = percent((share > 1).mean())
+            row[f"{title}: left, L of the domain"] = percent(
+                (of[place] > of["half_width_domain"]).mean()
+            )
+        row["L of the domain / of pairs"] = number(
+            (of["half_width_domain"] / of["half_width_pairs"]).median(), 2
+        )
+        yield row
+
+
+def cost_rows(cost):
+    """Exponents of the time in n and in p."""
+    for (varied, form), of in cost.groupby(["varied", "form"], sort=False):
+        size = of["n_train" if varied == "n" else "n_features"]
+        exponent = np.polyfit(np.log(size), np.log(of["seconds"]), 1)[0]
+        largest = of.loc[size.idxmax()]
+        yield {
+            "form": {"printed": "line by line", "vectorised": "vectorised"}[form],
+            "varied": varied,
+            "from": f"{size.min()}",
+            "to": f"{size.max()}",
+            "exponent": f"{exponent:.2f}",
+            "seconds at the largest": number(largest["seconds"], 2),
+        }
+
+
+def as_text(rows, text_columns):
+    frame = pd.DataFrame(rows)
+    frame.attrs["text_columns"] = text_columns
+    return frame
+
+
+def main(smk):
+    orders, coverage, attacks = (
+        pd.concat(map(read_csv, paths), ignore_index=True)
+        for paths in (smk.input.orders, smk.input.coverage, smk.input.attacks)
+    )
+    parts = {
+        "Order of the remainder I(Q_t) − I(P) − tS, and error of S as derivative": as_text(
+            order_rows(orders), 2
+        ),
+        "Leave-one-out influences covered (%), L over pairs of training points": as_text(
+            coverage_rows(coverage, "pairs"), 2
+        ),
+        "The same, L bounded over the ball that holds all inputs": as_text(
+            coverage_rows(coverage, "domain"), 2
+        ),
+        "Distributions within ε = diam/n against the corrected interval": as_text(
+            attack_rows(attacks), 1
+        ),
+        "Time for all training points and one test point": as_text(
+            cost_rows(read_csv(smk.input.cost)), 2
+        ),
+    }
+    write_csv(smk.output.csv, coverage)
+    footer = smk.params.notice or "Data: " + ", ".join(smk.params.tasks) + "."
+    write_documents(smk.output, TITLE, parts, footer, "tab:wrif")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)
