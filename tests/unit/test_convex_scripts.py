@@ -162,6 +162,8 @@ def test_attacks_stay_within_the_bound_over_the_domain(folder, task):
     table = pd.read_csv(folder / f"{task}_attacks.csv")
     assert len(table) == 6
     assert (table["half_width_pairs"] < table["half_width_domain"]).all()
+    # Both searches stay below the bound.
+    assert (table["half_width_found"] <= table["half_width_domain"]).all()
     for place in ("on_support", "beyond_support"):
         assert (table[place] > 0).all()
         assert (table[place] < table["half_width_domain"]).all()

@@ -60,9 +60,11 @@ def attack_rows(attacks):
             row[f"{title}: left, L of the domain"] = percent(
                 (of[place] > of["half_width_domain"]).mean()
             )
-        row["L of the domain / of pairs"] = number(
-            (of["half_width_domain"] / of["half_width_pairs"]).median(), 2
-        )
+        for column, title in {
+            "half_width_found": "steepest slope found / L of pairs",
+            "half_width_domain": "L of the domain / of pairs",
+        }.items():
+            row[title] = number((of[column] / of["half_width_pairs"]).median(), 2)
         yield row
 
 

@@ -20,6 +20,7 @@ from wtrak.wrif import (
     refit,
     sensitivity,
     steepest_point,
+    steepest_slope,
     worst_on_support,
 )
 
@@ -85,6 +86,7 @@ def main(smk):
                         "influence": nominal[i],
                         "half_width_pairs": epsilon * pairs[i],
                         "half_width_domain": epsilon * domain[i],
+                        "half_width_found": epsilon * steepest_slope(model, kernel, i, *ball, rng),
                         "on_support": on_support(
                             model, values[i], distances, epsilon, i, x_test, y_test, nominal[i]
                         ),
