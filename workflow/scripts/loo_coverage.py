@@ -8,13 +8,14 @@ from wtrak.intervals import mean_with_interval
 from wtrak.io import read_csv
 from wtrak.plotting import EXPERIMENTS, NEUTRAL, WIDTH, save_figure, set_style
 from wtrak.runtime import run
+from wtrak.wrif import LEAVE_ONE_OUT
 
-DEFINITIONS = {
-    "influence": ("I without i", EXPERIMENTS[0], "o", "-"),
-    "log_scaled": ("−Δℓ/ln(n/(n−1))", EXPERIMENTS[2], "s", "-"),
-    "scaled": ("−nΔℓ", EXPERIMENTS[4], "^", "--"),
-    "raw": ("Δℓ", EXPERIMENTS[1], "D", ":"),
-    "sign": ("+nΔℓ", EXPERIMENTS[5], "v", ":"),
+STYLES = {
+    "influence": (EXPERIMENTS[0], "o", "-"),
+    "log_scaled": (EXPERIMENTS[2], "s", "-"),
+    "scaled": (EXPERIMENTS[4], "^", "--"),
+    "raw": (EXPERIMENTS[1], "D", ":"),
+    "sign": (EXPERIMENTS[5], "v", ":"),
 }
 RADII = {"diameter": ("diam/n", "-"), "own": ("own radius", "--")}
 WIDTHS = {
@@ -48,10 +49,10 @@ def main(smk):
         table = read_csv(path)
         paper = table[(table["kernel"] == "paper") & (table["constant"] == "pairs")]
         at_diameter = paper[paper["radius"] == "diameter"]
-        for name, (label, color, marker, linestyle) in DEFINITIONS.items():
+        for name, (color, marker, linestyle) in STYLES.items():
             part = at_diameter[at_diameter["definition"] == name]
-            style = {"color": color, "marker": marker, "linestyle": linestyle, "label": label}
-            draw(top, part, "covered", 100.0, **style)
+            style = {"color": color, "marker": marker, "linestyle": linestyle}
+            draw(top, part, "covered", 100.0, label=LEAVE_ONE_OUT[name], **style)
         one = paper[paper["definition"] == "influence"]
         for radius, (radius_label, linestyle) in RADII.items():
             for column, (label, color) in WIDTHS.items():

@@ -7,16 +7,10 @@ from wtrak.error_orders import derivative_error, slopes_of
 from wtrak.io import read_csv, write_csv
 from wtrak.runtime import run
 from wtrak.tables import interval_cell, number, percent, write_documents
+from wtrak.wrif import LEAVE_ONE_OUT
 
 TITLE = "Table 9: robust influence intervals of convex models"
 KERNELS = {"hessian_only": "Hessian only", "paper": "paper's", "corrected": "corrected"}
-DEFINITIONS = {
-    "influence": "I at P without i",
-    "log_scaled": "−Δℓ/ln(n/(n−1))",
-    "scaled": "−nΔℓ",
-    "raw": "Δℓ",
-    "sign": "+nΔℓ",
-}
 RADII = {"diameter": "diam/n", "own": "own"}
 
 
@@ -37,7 +31,7 @@ def coverage_rows(coverage, constant):
     for (task, n, kernel, radius), of in chosen.groupby(keys, sort=False):
         cells = {
             title: interval_cell(100 * of.loc[of["definition"] == name, "covered"], 1)
-            for name, title in DEFINITIONS.items()
+            for name, title in LEAVE_ONE_OUT.items()
         }
         one = of[of["definition"] == "influence"]
         widths = {

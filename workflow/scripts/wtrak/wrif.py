@@ -406,7 +406,7 @@ def influence_at(moved, x_i, y_i, x_test, y_test):
 LEAVE_ONE_OUT = {
     "influence": "I at P without i",
     "scaled": "−nΔℓ",
-    "log_scaled": "−Δℓ / ln(n/(n−1))",
+    "log_scaled": "−Δℓ/ln(n/(n−1))",
     "raw": "Δℓ",
     "sign": "+nΔℓ",
 }
