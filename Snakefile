@@ -57,6 +57,7 @@ FIGURES = expand(
         "fig5_label_noise",
         "detector_comparison",
         "noise_by_fit",
+        "fig7_head_removal",
     ],
     format=["svg", "pdf"],
 )
@@ -117,5 +118,6 @@ include: "workflow/rules/theorems.smk"
 include: "workflow/rules/assumptions.smk"
 include: "workflow/rules/label_noise.smk"
 include: "workflow/rules/suspects.smk"
+include: "workflow/rules/retraining.smk"
 include: "workflow/rules/convex.smk"
 include: "workflow/rules/publish.smk"

@@ -34,6 +34,7 @@ ORDERED = {"wrif_orders", "error_orders", "table9"}
 COVERED = {"wrif_coverage", "loo_coverage", "table9"}
 GAP = {"robustness_gap", "fig1_robustness_gap"}
 DRAWN = {"error_orders", "loo_coverage", "fig1_robustness_gap"}
+REMOVED_FROM_HEAD = {"head_removal", "fig7_head_removal", "table10"}
 WRIF = {*ORDERED, *COVERED, "wrif_attacks", "wrif_cost", *GAP}
 LISTED = {"suspicious_labels", "gallery", "table8"}
 LAST = {
@@ -85,6 +86,8 @@ def append(path, text):
         ("leave_one_out.py", {*DETECTED, *LISTED, "provenance"}),
         ("out_of_fold.py", {"noisy_heads", *DETECTED, *LISTED, "provenance"}),
         ("suspects.py", {*LISTED, "noisy_suspects", "noisy_gallery", "provenance"}),
+        ("removal.py", {*REMOVED_FROM_HEAD, "provenance"}),
+        ("removal_arms.py", {"fig7_head_removal", "table10", "provenance"}),
         ("tracin.py", {"noisy_heads", *DETECTED, "provenance"}),
         ("readings.py", {*SWEPT, "provenance"}),
         (

@@ -51,6 +51,7 @@ SHARED = [
     "assumptions",
     "label_noise",
     "suspects",
+    "removal",
     "wrif",
     "robustness_gap",
     "theorems",
@@ -200,6 +201,12 @@ def broken_references(config):
         problems.append(
             f"robustness_gap.task: {config['robustness_gap']['task']!r} is not of the logistic model"
         )
+    if config["removal"]["experiments"] != "all":
+        for name in config["removal"]["experiments"]:
+            must_exist("removal.experiments", name, "experiments")
+    shares = config["removal"]["shares"]
+    if shares != sorted(shares):
+        problems.append(f"removal.shares: {shares} is not in rising order")
     low, high = config["wrif"]["orders"]["step_range"]
     if low >= high:
         problems.append(f"wrif.orders.step_range: {low} is not below {high}")
@@ -521,6 +528,17 @@ def foreign_datasets(wildcards):
     return [decoded(name) for name in config["ood"]["datasets"]]
 
 
+def removal_experiments():
+    """Experiments to run from which training points are removed."""
+    chosen = config["removal"]["experiments"]
+    return [name for name in experiments() if chosen == "all" or name in chosen]
+
+
+def of_removal(pattern):
+    """A path pattern for each of them."""
+    return expand(pattern, experiment=removal_experiments())
+
+
 def tasks():
     """Names of the tasks for convex models to run, in the order of the configuration."""
     chosen = config["wrif"]["run"]
@@ -602,6 +620,7 @@ def benchmarks():
     paths = {f"results/benchmarks/{rule}/{name}.tsv" for rule, name in jobs}
     if attributed:
         paths |= {f"results/benchmarks/{rule}.tsv" for rule in ("wrif_cost", "robustness_gap")}
+        paths |= {*of_removal("results/benchmarks/head_removal/{experiment}.tsv")}
         for rule in ("convex_task", "wrif_orders", "wrif_coverage", "wrif_attacks"):
             paths |= {*of_tasks(f"results/benchmarks/{rule}/{{task}}.tsv")}
         for rule in ("noisy_heads", "detectors"):

@@ -1,0 +1,100 @@
+"""Test loss and accuracy of heads fitted without the points that each arm removes first."""
+
+import numpy as np
+import pandas as pd
+
+from wtrak.covariance import add_ridge, factorise, second_moment
+from wtrak.detectors import head_scores
+from wtrak.experiment import training_subset
+from wtrak.gradients import (
+    Gradients,
+    append_constant,
+    reduce_to_sum_zero,
+    residuals,
+    sums_to_zero,
+)
+from wtrak.head import evaluate, logits, train_head
+from wtrak.io import load_arrays, load_metadata, read_json, write_csv
+from wtrak.lipschitz import natural
+from wtrak.removal import kept, neighbour_agreement, orders
+from wtrak.runtime import progress, run, select_device
+from wtrak.scores import score, whitened
+
+
+def gradients_of(activations, labels, weight, kind):
+    """Gradients at labels in the basis that Q is factorised in, and logits."""
+    z = logits(weight, activations)
+    g = Gradients(residuals(z, labels, kind), activations, np.arange(len(labels)))
+    return (reduce_to_sum_zero(g) if sums_to_zero(kind) else g), z
+
+
+def one_sample(train, test, n_classes, epsilon, params, device, rng):
+    """Removal curves of one training sample, and what each arm removes first."""
+    (h, y), (h_test, y_test) = train, test
+    options = {"block_size": params.block_size}
+    weight, _, _ = train_head(h, y, n_classes, params.recipe, device)
+    g, z = gradients_of(h, y, weight, params.gradient)
+    scored = slice(0, params.n_test_scored)
+    g_test, _ = gradients_of(h_test[scored], y_test[scored], weight, params.gradient)
+    factor = factorise(add_ridge(second_moment(g, device=device, **options), params.ridge))
+    queries = whitened(g_test, factor, **options)
+    found = score(g, factor, queries, queries[:0], **options)
+    si_test = (queries * queries).sum(dim=1).cpu().numpy()
+    of_head = head_scores(z, y, h)
+    arms = orders(
+        found.trak,
+        found.self_influence,
+        of_head["loss"],
+        natural(si_test, found.self_influence),
+        epsilon,
+        y,
+        rng,
+    )
+    curves = [{"arm": "none", "share": 0.0} | evaluate(weight, h_test, y_test)]
+    for share in params.shares:
+        for arm, order in arms.items():
+            rows = kept(order, share)
+            own, _, _ = train_head(
+                h[rows], y[rows], n_classes, params.recipe, device, initial=weight
+            )
+            curves.append({"arm": arm, "share": share} | evaluate(own, h_test, y_test))
+    agreement = neighbour_agreement(h[:, :-1], y, params.neighbours)
+    traits = {"loss": of_head["loss"], "margin": of_head["margin"], "agreement": agreement}
+    return curves, arms, traits
+
+
+def main(smk):
+    device, params = select_device(smk.params.device), smk.params
+    features = load_arrays(smk.input.activations, ["train", "test"])
+    labels = load_arrays(smk.input.dataset, ["train_labels", "test_labels"])
+    n_classes = len(load_metadata(smk.input.dataset)["classes"])
+    epsilon = read_json(smk.input.frontier)["at_paper_share"]["natural"]["epsilon"]
+    people = None
+    if smk.input.human_labels:
+        people = load_arrays(smk.input.human_labels[0], ["aggre"])["aggre"]
+    test = append_constant(features["test"]), labels["test_labels"].astype(np.int64)
+    curves, removed = [], []
+    with progress(len(params.seeds), "removal", "samples") as advance:
+        for seed in params.seeds:
+            rows = training_subset(len(features["train"]), params.n_train, seed)
+            train = (
+                append_constant(features["train"][rows]),
+                labels["train_labels"][rows].astype(np.int64),
+            )
+            found, arms, traits = one_sample(
+                train, test, n_classes, epsilon, params, device, np.random.default_rng(seed)
+            )
+            curves += [{"seed": seed} | row for row in found]
+            if people is not None:
+                traits["people_differ"] = (people[rows] != train[1]).astype(float)
+            first = round(params.looked_at * len(rows))
+            for arm, order in arms.items():
+                means = {name: values[order[:first]].mean() for name, values in traits.items()}
+                removed.append({"seed": seed, "arm": arm} | means)
+            advance(1)
+    write_csv(smk.output.curves, pd.DataFrame(curves))
+    write_csv(smk.output.removed, pd.DataFrame(removed))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

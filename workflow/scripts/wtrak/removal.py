@@ -1,0 +1,73 @@
+"""Training points removed by a ranking before training anew: the arms, and what they remove."""
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from wtrak.errors import WtrakError
+
+
+def orders(trak, self_influence, losses, lipschitz, epsilon, labels, rng):
+    """Training points in the order of their removal, for every arm.
+
+    Parameters
+    ----------
+    trak : numpy.ndarray, shape (m, n)
+        τ of loss gradients: positive means that training on i lowers the loss of t.
+    self_influence, losses : numpy.ndarray, shape (n,)
+        Of the training points.
+    lipschitz : wtrak.lipschitz.Lipschitz
+        Constants of the m scored test and n training points, L_ti = test_t·train_i.
+    epsilon : float
+        Radius at which a score counts as certified: |τ_ti| > ε·L_ti, so its sign is sure.
+    labels : numpy.ndarray, shape (n,), integers
+    rng : numpy.random.Generator
+        Of the random arms.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray, shape (n,)
+        Rows, the first to be removed first, named as in `removal_arms.ARMS`.
+    """
+    total, magnitude = trak.sum(axis=0, dtype=np.float64), np.abs(trak)
+    sure = magnitude > epsilon * lipschitz.test[:, None] * lipschitz.train
+    by = {
+        "helpful": total,
+        "harmful": -total,
+        "magnitude": magnitude.sum(axis=0, dtype=np.float64),
+        "certified": np.where(sure, magnitude, 0).sum(axis=0, dtype=np.float64),
+        "self_influence": self_influence,
+        "loss": losses,
+    }
+    out = {name: np.argsort(-values, kind="stable") for name, values in by.items()}
+    shuffled = rng.permutation(len(labels))
+    # Of every class the same share, whatever is cut off: by place within the class.
+    place = np.empty(len(labels))
+    for label in np.unique(labels):
+        own = shuffled[labels[shuffled] == label]
+        place[own] = (np.arange(len(own)) + 0.5) / len(own)
+    return out | {"random": shuffled, "balanced": np.argsort(place, kind="stable")}
+
+
+def kept(order, share):
+    """Rows that stay, sorted, when the first `share` of an order is removed.
+
+    Raises
+    ------
+    WtrakError
+        If none stays.
+    """
+    count = round(share * len(order))
+    if count >= len(order):
+        raise WtrakError(f"removing {share:g} of {len(order)} examples leaves none")
+    return np.sort(order[count:])
+
+
+def neighbour_agreement(activations, labels, k):
+    """Share of the k nearest other training points with the same label, shape (n,)."""
+    search = NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(activations)
+    found = search.kneighbors(activations, return_distance=False)
+    # A point is its own nearest, unless it has duplicates; leave out one either way.
+    own = found == np.arange(len(labels))[:, None]
+    own[~own.any(axis=1), -1] = True
+    others = found[~own].reshape(len(labels), k)
+    return (labels[others] == labels[:, None]).mean(axis=1)
