@@ -292,6 +292,8 @@ BROKEN_REFERENCES = {
         DIGITS | {"dataset": {"kind": "image_folder", "path": ".", "side": 32}},
         "give the experiment another name",
     ),
+    "no such experiment to remove from": ("removal.experiments", ["nope"], "cifar10, cifar10_5k"),
+    "shares in no order": ("removal.shares", [0.2, 0.1], "not in rising order"),
     "no such task": ("wrif.run", ["svhn"], "breast_cancer, diabetes"),
     "no such data of a task": (
         "wrif.tasks.iris",

@@ -33,6 +33,8 @@ DETECTED |= {"noise_by_fit", "table7", "noisy_suspects", "noisy_gallery"}
 ORDERED = {"wrif_orders", "error_orders", "table9"}
 COVERED = {"wrif_coverage", "loo_coverage", "table9"}
 GAP = {"robustness_gap", "fig1_robustness_gap"}
+PLOTS |= {"fig7_head_removal"}
+NUMBERS |= {"head_removal"}
 DRAWN = {"error_orders", "loo_coverage", "fig1_robustness_gap"}
 REMOVED_FROM_HEAD = {"head_removal", "fig7_head_removal", "table10"}
 WRIF = {*ORDERED, *COVERED, "wrif_attacks", "wrif_cost", *GAP}
@@ -41,6 +43,7 @@ LAST = {
     "table6",
     "table7",
     "table8",
+    "table10",
     "table1",
     "table2",
     "table3",
@@ -50,6 +53,7 @@ LAST = {
 }
 # What follows from the scores, and from the covariance.
 SCORED = {"scores", "lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *FOREIGN, *TIGHTNESS}
+SCORED |= REMOVED_FROM_HEAD
 GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT, *DETECTED, *LISTED}
 
 
@@ -69,21 +73,21 @@ def append(path, text):
     [
         (
             "certificates.py",
-            {"frontier", "fig4_frontier", "table1", "provenance", *SWEPT}
+            {"frontier", "fig4_frontier", "table1", "provenance", *SWEPT, *REMOVED_FROM_HEAD}
             | {"certificates", "certificates_frontier", "table2"},
         ),
         ("audit.py", {*AUDITED, "provenance"}),
         ("cross_leverage.py", {*REMOVED, "provenance"}),
         # Other content is told by its hash, so that a new decoder re-runs no computation.
         ("data.py", {"dataset", "provenance", *PLOTS, *LAST}),
-        ("detectors.py", {*DETECTED, *LISTED, "provenance"}),
+        ("detectors.py", {*DETECTED, *LISTED, *REMOVED_FROM_HEAD, "provenance"}),
         ("label_noise.py", {"noisy_heads", *DETECTED, "provenance"}),
         ("wrif.py", {*WRIF, "provenance"}),
         ("convex.py", {*WRIF, "provenance"}),
         ("convex_data.py", {"convex_task", *WRIF - {"wrif_cost"}, "provenance"}),
         ("robustness_gap.py", {*GAP, "provenance"}),
         ("error_orders.py", {"error_orders", "table9", "provenance"}),
-        ("leave_one_out.py", {*DETECTED, *LISTED, "provenance"}),
+        ("leave_one_out.py", {*DETECTED, *LISTED, *REMOVED_FROM_HEAD, "provenance"}),
         ("out_of_fold.py", {"noisy_heads", *DETECTED, *LISTED, "provenance"}),
         ("suspects.py", {*LISTED, "noisy_suspects", "noisy_gallery", "provenance"}),
         ("removal.py", {*REMOVED_FROM_HEAD, "provenance"}),
@@ -93,7 +97,8 @@ def append(path, text):
         (
             "lipschitz.py",
             {"lipschitz", "frontier", "fig4_frontier", "certificates", "certificates_frontier"}
-            | {*AUDITED, *SWEPT, *TIGHTNESS, *THEOREMS, "table1", "table2", "provenance"},
+            | {*AUDITED, *SWEPT, *TIGHTNESS, *THEOREMS, "table1", "table2", "provenance"}
+            | REMOVED_FROM_HEAD,
         ),
         (
             "pair_certificates.py",
@@ -131,6 +136,7 @@ def test_script_edit_reruns_its_rule_and_what_follows(editable):
             "n_test_frontier: 99",
             # The sweep starts from the frontier's ε at the paper's share.
             {"frontier", "fig4_frontier", *CERTIFIED, *TIGHTNESS, *SWEPT, *LAST}
+            | REMOVED_FROM_HEAD
             - {"refit", "cross_leverage", "table4", "table6", "table7", "table8"},
         ),
         ("gradient: loss", "gradient: margin", GEOMETRY | LAST | {"residuals"}),
