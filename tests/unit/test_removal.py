@@ -17,7 +17,7 @@ from wtrak.gradients import append_constant
 from wtrak.head import evaluate, train_head
 from wtrak.io import save_arrays, write_json
 from wtrak.lipschitz import Lipschitz
-from wtrak.removal import kept, neighbour_agreement, orders
+from wtrak.removal import kept, neighbour_agreement, orders, rankings
 from wtrak.removal_arms import ARMS, times_faster
 
 CPU = torch.device("cpu")
@@ -33,7 +33,7 @@ def made_up(n=12, m=5, seed=0):
 def test_every_arm_orders_by_what_it_is_called():
     """A curve would be drawn under the name of another."""
     trak, si, losses, lipschitz, labels = made_up()
-    found = orders(trak, si, losses, lipschitz, 4.0, labels, np.random.default_rng(1))
+    found = orders(rankings(trak, si, losses, lipschitz, 4.0), labels, np.random.default_rng(1))
     assert list(found) == list(ARMS)
     assert all(sorted(order) == list(range(12)) for order in found.values())
     assert found["helpful"][0] == trak.sum(axis=0).argmax()
@@ -54,7 +54,7 @@ def test_balanced_removal_takes_the_same_share_of_every_class():
     labels = np.repeat([0, 1, 2], [10, 20, 70])
     trak, si = np.zeros((1, 100), np.float32), np.zeros(100)
     lipschitz = Lipschitz(np.ones(1), np.ones(100))
-    found = orders(trak, si, si, lipschitz, 1.0, labels, np.random.default_rng(0))
+    found = orders(rankings(trak, si, si, lipschitz, 1.0), labels, np.random.default_rng(0))
     for share in (0.1, 0.3, 0.5):
         left = labels[kept(found["balanced"], share)]
         counts = np.bincount(left, minlength=3)
@@ -64,7 +64,7 @@ def test_balanced_removal_takes_the_same_share_of_every_class():
 def test_seeds_draw_the_random_arms_alone():
     trak, si, losses, lipschitz, labels = made_up(n=40)
     first, again, other = (
-        orders(trak, si, losses, lipschitz, 1.0, labels, np.random.default_rng(seed))
+        orders(rankings(trak, si, losses, lipschitz, 1.0), labels, np.random.default_rng(seed))
         for seed in (0, 0, 1)
     )
     for arm in ARMS:

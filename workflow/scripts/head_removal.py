@@ -16,7 +16,7 @@ from wtrak.gradients import (
 from wtrak.head import evaluate, logits, train_head
 from wtrak.io import load_arrays, load_metadata, read_json, write_csv
 from wtrak.lipschitz import natural
-from wtrak.removal import kept, neighbour_agreement, orders
+from wtrak.removal import kept, neighbour_agreement, orders, rankings
 from wtrak.runtime import progress, run, select_device
 from wtrak.scores import score, whitened
 
@@ -41,15 +41,9 @@ def one_sample(train, test, n_classes, epsilon, params, device, rng):
     found = score(g, factor, queries, queries[:0], **options)
     si_test = (queries * queries).sum(dim=1).cpu().numpy()
     of_head = head_scores(z, y, h)
-    arms = orders(
-        found.trak,
-        found.self_influence,
-        of_head["loss"],
-        natural(si_test, found.self_influence),
-        epsilon,
-        y,
-        rng,
-    )
+    lipschitz = natural(si_test, found.self_influence)
+    values = rankings(found.trak, found.self_influence, of_head["loss"], lipschitz, epsilon)
+    arms = orders(values, y, rng)
     curves = [{"arm": "none", "share": 0.0} | evaluate(weight, h_test, y_test)]
     for share in params.shares:
         for arm, order in arms.items():

@@ -6,8 +6,8 @@ from sklearn.neighbors import NearestNeighbors
 from wtrak.errors import WtrakError
 
 
-def orders(trak, self_influence, losses, lipschitz, epsilon, labels, rng):
-    """Training points in the order of their removal, for every arm.
+def rankings(trak, self_influence, losses, lipschitz, epsilon):
+    """What each arm ranks training points by, the largest to be removed first.
 
     Parameters
     ----------
@@ -19,18 +19,15 @@ def orders(trak, self_influence, losses, lipschitz, epsilon, labels, rng):
         Constants of the m scored test and n training points, L_ti = test_t·train_i.
     epsilon : float
         Radius at which a score counts as certified: |τ_ti| > ε·L_ti, so its sign is sure.
-    labels : numpy.ndarray, shape (n,), integers
-    rng : numpy.random.Generator
-        Of the random arms.
 
     Returns
     -------
     dict of str to numpy.ndarray, shape (n,)
-        Rows, the first to be removed first, named as in `removal_arms.ARMS`.
+        Named as in `removal_arms.ARMS`, without the random ones.
     """
     total, magnitude = trak.sum(axis=0, dtype=np.float64), np.abs(trak)
     sure = magnitude > epsilon * lipschitz.test[:, None] * lipschitz.train
-    by = {
+    return {
         "helpful": total,
         "harmful": -total,
         "magnitude": magnitude.sum(axis=0, dtype=np.float64),
@@ -38,7 +35,25 @@ def orders(trak, self_influence, losses, lipschitz, epsilon, labels, rng):
         "self_influence": self_influence,
         "loss": losses,
     }
-    out = {name: np.argsort(-values, kind="stable") for name, values in by.items()}
+
+
+def orders(values, labels, rng):
+    """Training points in the order of their removal, for every ranking and two random arms.
+
+    Parameters
+    ----------
+    values : dict of str to numpy.ndarray, shape (n,)
+        Output of `rankings`.
+    labels : numpy.ndarray, shape (n,), integers
+    rng : numpy.random.Generator
+        Of the random arms.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray, shape (n,)
+        Rows, the first to be removed first.
+    """
+    out = {name: np.argsort(-ranking, kind="stable") for name, ranking in values.items()}
     shuffled = rng.permutation(len(labels))
     # Of every class the same share, whatever is cut off: by place within the class.
     place = np.empty(len(labels))
