@@ -73,6 +73,7 @@ TABLES = expand(
         "table7",
         "table8",
         "table9",
+        "table10",
     ],
     format=["csv", "md", "tex", "html"],
 )
