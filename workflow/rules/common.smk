@@ -617,14 +617,14 @@ def benchmarks():
             jobs |= {("head", name), ("suspicious_labels", name)}
     jobs |= {("image_folder" if name in folders() else "dataset", name) for name in datasets}
     jobs |= {(stage, name) for stage in STAGES for name in attributed}
-    paths = {f"results/benchmarks/{rule}/{name}.tsv" for rule, name in jobs}
+    paths = {f"results/benchmarks/{stage}/{name}.tsv" for stage, name in jobs}
     if attributed:
-        paths |= {f"results/benchmarks/{rule}.tsv" for rule in ("wrif_cost", "robustness_gap")}
+        paths |= {f"results/benchmarks/{stage}.tsv" for stage in ("wrif_cost", "robustness_gap")}
         paths |= {*of_removal("results/benchmarks/head_removal/{experiment}.tsv")}
-        for rule in ("convex_task", "wrif_orders", "wrif_coverage", "wrif_attacks"):
-            paths |= {*of_tasks(f"results/benchmarks/{rule}/{{task}}.tsv")}
-        for rule in ("noisy_heads", "detectors"):
-            pattern = f"results/benchmarks/{rule}/{{noise}}_{{experiment}}.tsv"
+        for stage in ("convex_task", "wrif_orders", "wrif_coverage", "wrif_attacks"):
+            paths |= {*of_tasks(f"results/benchmarks/{stage}/{{task}}.tsv")}
+        for stage in ("noisy_heads", "detectors"):
+            pattern = f"results/benchmarks/{stage}/{{noise}}_{{experiment}}.tsv"
             paths |= {*of_noise(pattern), *of_fits(pattern)}
     return sorted(paths)
 
