@@ -36,6 +36,8 @@ TRAITS = {
 def draw_curves(axis, curves, metric, scale):
     """Mean over samples against the removed share, with 95 % bands."""
     start = scale * mean_with_interval(curves.loc[curves["arm"] == "none", metric])[0]
+    means = scale * curves.groupby(["arm", "share"])[metric].mean()
+    room = 0.15 * (means.max() - means.min())
     for arm, (color, marker, linestyle) in STYLES.items():
         part = curves[curves["arm"] == arm]
         groups = list(part.groupby("share"))
@@ -46,6 +48,8 @@ def draw_curves(axis, curves, metric, scale):
         style = {"color": color, "linestyle": linestyle, "marker": marker}
         axis.plot(shares, mean, markersize=3, label=ARMS[arm], **style)
         axis.fill_between(shares, mean - half, mean + half, color=color, alpha=0.15, linewidth=0)
+    # Bands of few samples would stretch the scale far beyond the curves.
+    axis.set_ylim(means.min() - room, means.max() + room)
     axis.set_xlabel("removed (%)")
 
 
@@ -67,6 +71,8 @@ def draw_traits(axis, removed, traits):
             )
     axis.set_yticks(-np.arange(len(STYLES)), [ARMS[arm] for arm in STYLES], fontsize=7)
     axis.set_xlim(-3, 103)
+    # Room for the legend below the last arm.
+    axis.set_ylim(-len(STYLES) - 0.9, 0.6)
     axis.set_xlabel("of the points removed first (%)")
     axis.legend(fontsize=6, loc="lower right")
 
