@@ -77,8 +77,7 @@ TABLES = expand(
     ],
     format=["csv", "md", "tex", "html"],
 )
-if not experiments():
-    FIGURES, TABLES = [], []
+FIGURES, TABLES = needed(FIGURES), needed(TABLES)
 FIGURES += GALLERIES
 PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]
 

@@ -350,6 +350,25 @@ def test_broken_references_end_the_run_without_a_traceback(dangling):
     assert "rule " not in dangling.stdout
 
 
+@pytest.mark.parametrize(
+    ("chosen", "absent"),
+    [
+        ("digits", {"fig7_head_removal", "table10", "head_removal"}),
+        ("digits_half", {"noise_by_fit", "table7"}),
+    ],
+)
+def test_run_of_one_experiment_plans_no_other(tmp_path, chosen, absent):
+    """Heads of an experiment that was not asked for would be fitted, or a figure of none drawn."""
+    done = dry_run(tmp_path, {"run.experiments": [chosen]})
+    assert done.returncode == 0, done.stdout
+    planned = set(re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.M))
+    both = {"fig7_head_removal", "table10", "head_removal", "noise_by_fit", "table7"}
+    assert planned & both == both - absent
+    other = {"digits": "digits_half", "digits_half": "digits"}[chosen]
+    folders = "experiments|label_noise|removal|suspects"
+    assert not re.search(rf"results/({folders})/{other}(__\w+)?/", done.stdout)
+
+
 def test_bounds_themselves_are_allowed(tmp_path):
     """If it failed, the tests above would pass with a check that refuses everything."""
     changes = {

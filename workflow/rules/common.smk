@@ -338,6 +338,23 @@ def experiments():
     ]
 
 
+def needed(targets):
+    """Those of the targets that show something: an experiment to run is behind them."""
+    if not experiments():
+        return []
+    noises = config["label_noise"]["settings"]
+    behind = {
+        "fig5_label_noise": noisy(config["label_noise"]["figure"]),
+        "detector_comparison": any(map(noisy, noises)),
+        "table6": any(map(noisy, noises)),
+        "noise_by_fit": fits(),
+        "table7": fits(),
+        "fig7_head_removal": removal_experiments(),
+        "table10": removal_experiments(),
+    }
+    return [path for path in targets if behind.get(Path(path).stem, True)]
+
+
 def folders():
     """Names of the datasets that are folders of images."""
     return [name for name, block in config["datasets"].items() if "kind" in block]
@@ -418,9 +435,12 @@ def noisy(noise):
 def fits():
     """Experiments on wrong labels with several heads and sizes, as name, head and n_train.
 
-    One that the configuration has under a name of its own goes by that.
+    One that the configuration has under a name of its own goes by that. None where the experiment
+    that they vary is not to be run.
     """
     out = []
+    if config["label_noise"]["fits"]["experiment"] not in experiments():
+        return out
     for head in config["label_noise"]["fits"]["heads"]:
         for n_train in config["label_noise"]["fits"]["n_train"]:
             name = f"{config['label_noise']['fits']['experiment']}{VARIED}{head}_{n_train}"

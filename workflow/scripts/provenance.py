@@ -13,7 +13,7 @@ from wtrak.runtime import describe_device, run, select_device
 
 PACKAGES = [
     *("snakemake", "torch", "torchvision", "numpy", "scipy", "pandas"),
-    *("seaborn", "matplotlib", "scikit-learn", "safetensors"),
+    *("seaborn", "matplotlib", "scikit-learn", "safetensors", "cleanlab"),
 ]
 
 
