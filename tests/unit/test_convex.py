@@ -118,6 +118,7 @@ def test_redundant_features_without_a_penalty_are_refused():
 
 
 def test_data_that_are_not_finite_are_refused():
+    """NaN would spread to every interval."""
     x, y = problem("ridge")
     x[3, 1] = np.nan
     with pytest.raises(WtrakError, match="not finite"):

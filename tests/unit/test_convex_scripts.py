@@ -172,6 +172,7 @@ def test_attacks_stay_within_the_bound_over_the_domain(folder, task):
 
 
 def test_figures_and_table_are_drawn(folder):
+    """A target would be missing, or a table broken by a bar in a cell."""
     paths = {what: [f"{task}_{what}.csv" for task in TASKS] for what in ("orders", "coverage")}
     shared = {"tasks": list(TASKS), "notice": "QUICK"}
     drawn = {"svg": "f.svg", "pdf": "f.pdf"}
@@ -230,6 +231,7 @@ def test_network_follows_its_seed():
 
 
 def test_perturbation_leaves_out_a_share():
+    """Nothing would be perturbed at a small share."""
     weights = perturbed_weights(50, 0.1, np.random.default_rng(0))
     assert (weights == 0).sum() == 5 and weights.sum() == pytest.approx(1)
     assert (perturbed_weights(50, 1e-6, np.random.default_rng(0)) == 0).sum() == 1

@@ -62,6 +62,7 @@ def test_balanced_removal_takes_the_same_share_of_every_class():
 
 
 def test_seeds_draw_the_random_arms_alone():
+    """A ranking would change with the seed, or the random arms not."""
     trak, si, losses, lipschitz, labels = made_up(n=40)
     first, again, other = (
         orders(rankings(trak, si, losses, lipschitz, 1.0), labels, np.random.default_rng(seed))
@@ -74,6 +75,7 @@ def test_seeds_draw_the_random_arms_alone():
 
 
 def test_kept_rows_are_those_beyond_the_removed():
+    """Points would be removed from the wrong end, or all of them."""
     order = np.array([3, 1, 4, 0, 2])
     np.testing.assert_array_equal(kept(order, 0.4), [0, 2, 4])
     np.testing.assert_array_equal(kept(order, 0.01), [0, 1, 2, 3, 4])

@@ -114,6 +114,7 @@ def test_papers_kernel_is_exact_for_ridge_regression_alone():
 
 
 def test_unknown_kernel_is_refused():
+    """A misspelt kernel would be taken for the corrected one."""
     with pytest.raises(WtrakError, match="expected one of hessian_only, paper, corrected"):
         sensitivity(fitted("ridge"), TEST, 1.0, "complete")
 
@@ -136,6 +137,7 @@ def test_order_of_the_training_points_is_no_part_of_the_result():
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_distances_are_those_of_the_definition(kind):
+    """Every constant and radius is in units of this metric."""
     x, y = problem(kind, n=12)
     cost = label_cost(x)
     found = example_distances(x, y, cost, kind)
@@ -213,7 +215,7 @@ def test_constant_of_the_domain_bounds_every_slope_in_it(kind):
     for i in (0, 9):
         searched = steepest_slope(model, kernel, i, centre, radius, rng)
         assert searched <= bound[i] * (1 + 1e-9)
-        # And the slopes between training points are not the largest of the domain.
+        # A search that climbed nothing would be below what a few hundred random points show.
         assert searched > sampled[i] * 0.5
 
 

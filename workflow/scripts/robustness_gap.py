@@ -83,8 +83,10 @@ def path(model, left_out, points):
 
 
 def profile(model, weights):
-    """Loss on the changed data on the line between its optima: the one reached from the old, at 0,
-    and the one trained anew, at 1."""
+    """Loss on the changed data on the line between two of its optima.
+
+    At 0 is the one reached from the old optimum, at 1 the one of training anew.
+    """
     changes = {name: torch.from_numpy(change) for name, change in model.exact(weights).items()}
     start, step = model.theta + changes["deep_warm"], changes["deep"] - changes["deep_warm"]
     with torch.no_grad():
