@@ -4,16 +4,10 @@ import numpy as np
 import pandas as pd
 
 from wtrak.covariance import add_ridge, factorise, second_moment
-from wtrak.detectors import head_scores
 from wtrak.experiment import training_subset
-from wtrak.gradients import (
-    Gradients,
-    append_constant,
-    reduce_to_sum_zero,
-    residuals,
-    sums_to_zero,
-)
+from wtrak.gradients import append_constant
 from wtrak.head import evaluate, logits, train_head
+from wtrak.head_scores import gradients_at, head_scores
 from wtrak.io import load_arrays, load_metadata, read_json, write_csv
 from wtrak.lipschitz import natural
 from wtrak.removal import kept, neighbour_agreement, orders, rankings
@@ -21,21 +15,16 @@ from wtrak.runtime import progress, run, select_device
 from wtrak.scores import score, whitened
 
 
-def gradients_of(activations, labels, weight, kind):
-    """Gradients at labels in the basis that Q is factorised in, and logits."""
-    z = logits(weight, activations)
-    g = Gradients(residuals(z, labels, kind), activations, np.arange(len(labels)))
-    return (reduce_to_sum_zero(g) if sums_to_zero(kind) else g), z
-
-
 def one_sample(train, test, n_classes, epsilon, params, device, rng):
     """Removal curves of one training sample, and what each arm removes first."""
     (h, y), (h_test, y_test) = train, test
     options = {"block_size": params.block_size}
     weight, _, _ = train_head(h, y, n_classes, params.recipe, device)
-    g, z = gradients_of(h, y, weight, params.gradient)
+    z = logits(weight, h)
+    g = gradients_at(z, y, h, params.gradient)
     scored = slice(0, params.n_test_scored)
-    g_test, _ = gradients_of(h_test[scored], y_test[scored], weight, params.gradient)
+    z_test = logits(weight, h_test[scored])
+    g_test = gradients_at(z_test, y_test[scored], h_test[scored], params.gradient)
     factor = factorise(add_ridge(second_moment(g, device=device, **options), params.ridge))
     queries = whitened(g_test, factor, **options)
     found = score(g, factor, queries, queries[:0], **options)

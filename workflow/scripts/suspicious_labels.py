@@ -2,15 +2,10 @@
 
 import numpy as np
 
-from wtrak.detectors import cross_entropy, self_influence
-from wtrak.gradients import (
-    Gradients,
-    append_constant,
-    reduce_to_sum_zero,
-    residuals,
-    sums_to_zero,
-)
+from wtrak.detectors import self_influence
+from wtrak.gradients import append_constant
 from wtrak.head import logits
+from wtrak.head_scores import cross_entropy, gradients_at
 from wtrak.io import load_arrays, load_metadata, write_csv
 from wtrak.out_of_fold import out_of_fold_logits
 from wtrak.runtime import run, say, select_device
@@ -24,9 +19,7 @@ def main(smk):
     activations = append_constant(load_arrays(smk.input.activations, ["train"])["train"][rows])
     labels = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"][rows].astype(np.int64)
     z = logits(weight, activations)
-    g = Gradients(residuals(z, labels, smk.params.gradient), activations, rows)
-    if sums_to_zero(smk.params.gradient):
-        g = reduce_to_sum_zero(g)
+    g = gradients_at(z, labels, activations, smk.params.gradient)
     si = self_influence(g, smk.params.ridge, block_size=smk.params.block_size, device=device)
     folds = min(smk.params.folds, len(labels))
     rng = np.random.default_rng(smk.params.seed)

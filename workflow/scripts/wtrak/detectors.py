@@ -5,8 +5,8 @@ import torch
 from scipy.special import softmax
 
 from wtrak.covariance import add_ridge, factorise, second_moment
-from wtrak.gradients import Gradients, reduce_to_sum_zero, residuals, sums_to_zero
 from wtrak.head import logits
+from wtrak.head_scores import cross_entropy, gradients_at, head_scores
 from wtrak.leave_one_out import leave_one_out
 from wtrak.ood import label_free_leverage
 from wtrak.scores import explicit_block, whiten
@@ -38,38 +38,6 @@ def _self_influence_from_gram(gradients, ridge, device):
     factor = factorise(add_ridge(k, n * ridge))
     inverse = torch.cholesky_inverse(factor)
     return (n * (1 - n * ridge * inverse.diagonal())).cpu().numpy()
-
-
-def cross_entropy(z, labels):
-    """Loss of each example at its label, shape (n,), from logits (n, C)."""
-    return np.logaddexp.reduce(z, axis=1) - z[np.arange(len(z)), labels]
-
-
-def head_scores(z, labels, activations):
-    """Scores that need no more than logits, labels and activations.
-
-    Parameters
-    ----------
-    z : numpy.ndarray, shape (n, C), float64
-    labels : numpy.ndarray, shape (n,), integers
-    activations : numpy.ndarray, shape (n, p)
-
-    Returns
-    -------
-    dict of str to numpy.ndarray, shape (n,)
-        ``loss``, the cross-entropy; ``el2n``, ‖e‖; ``gradient_norm``, ‖e‖‖h‖; ``margin``, the
-        largest other logit less that of the label.
-    """
-    rows = np.arange(len(z))
-    e = np.linalg.norm(residuals(z, labels, "loss"), axis=1)
-    others = z.copy()
-    others[rows, labels] = -np.inf
-    return {
-        "loss": cross_entropy(z, labels),
-        "el2n": e,
-        "gradient_norm": e * np.linalg.norm(activations.astype(np.float64), axis=1),
-        "margin": others.max(axis=1) - z[rows, labels],
-    }
 
 
 def confident_learning(out_of_fold, labels):
@@ -116,10 +84,7 @@ def all_detectors(
         block_size and device.
     """
     z = logits(weight, activations)
-    index = np.arange(len(labels))
-    g = Gradients(residuals(z, labels, gradient), activations, index)
-    if sums_to_zero(gradient):
-        g = reduce_to_sum_zero(g)
+    g = gradients_at(z, labels, activations, gradient)
     without = leave_one_out(z, activations, labels, penalty, **options)
     return {
         "self_influence": self_influence(g, ridge, **options),
