@@ -23,6 +23,9 @@ wildcard_constraints:
     size=r"\d+",
     noise="[a-z][a-z0-9_]*",
     task="[a-z][a-z0-9_]*",
+    network=r"\d+",
+    part=r"\d+",
+    share=r"[\d.e-]+",
 
 
 # What the workflow is for. Adding a name here adds a target. Experiments without test points, on
@@ -57,6 +60,8 @@ FIGURES = expand(
         "fig5_label_noise",
         "detector_comparison",
         "noise_by_fit",
+        "fig6_mlp_removal",
+        "datamodeling",
         "fig7_head_removal",
     ],
     format=["svg", "pdf"],
@@ -74,6 +79,7 @@ TABLES = expand(
         "table8",
         "table9",
         "table10",
+        "table11",
     ],
     format=["csv", "md", "tex", "html"],
 )

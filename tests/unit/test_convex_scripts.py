@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.datasets import load_breast_cancer
 from test_scripts import call
 
@@ -187,6 +188,12 @@ def test_figures_and_table_are_drawn(folder):
     call(table9_script, folder, outputs, inputs=inputs, **shared)
     text = (folder / "t.md").read_text()
     assert "QUICK" in text and "line by line" in text
+    numbers = pd.read_csv(folder / "t.csv")
+    assert set(numbers["quantity"]) >= {"slope", "covered", "left", "exponent"}
+    attacks = pd.read_csv(folder / "breast_cancer_attacks.csv")
+    left = (attacks["beyond_support"] > attacks["half_width_pairs"]).mean()
+    own = numbers[(numbers["task"] == "breast_cancer") & (numbers["quantity"] == "left")]
+    assert own.set_index("definition").loc["beyond_support", "value"] == left
     # A bar within a cell would end it.
     rows = [line for line in text.splitlines() if line.startswith("|")]
     blocks, block = [], []
@@ -237,6 +244,20 @@ def test_perturbation_leaves_out_a_share():
     assert (perturbed_weights(50, 1e-6, np.random.default_rng(0)) == 0).sum() == 1
 
 
+def test_units_that_change_places_are_no_other_outputs():
+    """A hop to the same network under another name would pass for one to another function."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((30, 3)), np.arange(30) % 2.0
+    settings = {"hidden": [2], "penalty": 1e-2}
+    model = robustness_gap_script.Deep(np.column_stack([x, np.ones(30)]), y, settings, 0)
+    w, b, out, last = torch.split(model.theta, [6, 2, 2, 1])
+    swapped = torch.cat([w.view(2, 3).flip(0).flatten(), b.flip(0), out.flip(0), last])
+    on = torch.from_numpy(0.01 * rng.standard_normal(11))
+    found = model.apart({"deep": (swapped - model.theta).numpy(), "deep_warm": on.numpy()})
+    assert found["parameters_apart"] > 10
+    assert found["outputs_apart"] == pytest.approx(1, rel=1e-6)
+
+
 def test_gap_compares_both_models_on_the_same_draws(folder):
     """A convex model with easier perturbations would look better than it is."""
     settings = {"task": "breast_cancer", "n_train": 40, "hidden": [3], "penalty": 1e-2}
@@ -254,6 +275,7 @@ def test_gap_compares_both_models_on_the_same_draws(folder):
     errors = pd.read_csv(folder / "errors.csv")
     assert dict(errors["model"].value_counts()) == {"deep": 4, "deep_warm": 4, "convex": 2}
     assert (errors["error"] > 0).all()
+    assert errors.loc[errors["model"] == "deep", "parameters_apart"].between(0, 100).all()
     paths = pd.read_csv(folder / "paths.csv")
     assert dict(paths["model"].value_counts()) == {"convex": 2, "deep": 2, "deep_warm": 2}
     np.testing.assert_allclose(paths["predicted"], paths["strength"], rtol=1e-3)

@@ -53,6 +53,14 @@ def frame():
     return frame
 
 
+def test_bars_do_not_end_a_cell_of_markdown():
+    """A column named Σ|τ| would be two, and every number below the wrong name."""
+    frame = pd.DataFrame({"a|b": ["|x|"], "n": [1]})
+    header, _, row = markdown(frame).splitlines()
+    assert header.count("|") - header.count(r"\|") == 3
+    assert row.count("|") - row.count(r"\|") == 3 and r"\|x\|" in row
+
+
 def test_markdown_aligns_words_left_and_numbers_right(frame):
     """Columns of numbers could not be compared at a glance."""
     lines = markdown(frame).splitlines()

@@ -144,6 +144,10 @@ MISTAKES = {
         {"data": "digits", "classes": [1, 2, 3], "pool": 1, "model": "logistic", "penalty": 0.1},
         "two classes",
     ),
+    "a network without units": ("retraining.recipe.width", 0, "at least 1"),
+    "a recipe of another optimizer": ("retraining.recipe.momentum", 0.9, "batch_size, epochs"),
+    "one size of a projection": ("retraining.projection", [32], "two sizes"),
+    "all points removed": ("retraining.removal.shares", [0.1, 1.0], "a share between 0 and 1"),
     "no hidden layer": ("robustness_gap.hidden", [], "a list of numbers of units"),
     "one name for some variations": ("assumptions.run", "adam", "'all', or a list of names"),
     "a ridge of the sweep at zero": ("assumptions.ridges", [0, 1.0e-4], "above 0"),
@@ -178,6 +182,7 @@ INSIDE = {
     "an unknown kind of dataset": "datasets.x.kind",
     "a folder without a size": "experiments.y.dataset.side",
     "all but for training": "experiments.z.n_test_scored",
+    "all points removed": "retraining.removal.shares.1",
     "a rate of human labels": "label_noise.settings.b.rate",
     "an unknown key of a variation": "assumptions.variations.v.ridge",
     "a ridge of the sweep at zero": "assumptions.ridges.0",
@@ -294,6 +299,9 @@ BROKEN_REFERENCES = {
     ),
     "no such experiment to remove from": ("removal.experiments", ["nope"], "cifar10, cifar10_5k"),
     "shares in no order": ("removal.shares", [0.2, 0.1], "not in rising order"),
+    "no such dataset to retrain on": ("retraining.dataset", "svhn", "cifar10, digits"),
+    "removal shares in no order": ("retraining.removal.shares", [0.4, 0.1], "not in rising order"),
+    "more parts than subsets": ("retraining.subsets.parts", 21, "more than count, 20"),
     "no such task": ("wrif.run", ["svhn"], "breast_cancer, diabetes"),
     "no such data of a task": (
         "wrif.tasks.iris",
@@ -532,6 +540,8 @@ def is_used(path, text):
         # These blocks are handed to the scripts whole.
         case ("heads", "*", _):
             return "config['heads'][" in text and key in keys_read_from("recipe")
+        case ("retraining", "recipe", _):
+            return "config['retraining']['recipe']" in text and key in keys_read_from("recipe")
         case ("label_noise", "settings", "*", "experiments"):
             return "config['label_noise']['settings'][noise]['experiments']" in text
         case ("label_noise", "settings", "*", _):

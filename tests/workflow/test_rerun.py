@@ -37,6 +37,9 @@ PLOTS |= {"fig7_head_removal"}
 NUMBERS |= {"head_removal"}
 DRAWN = {"error_orders", "loo_coverage", "fig1_robustness_gap"}
 REMOVED_FROM_HEAD = {"head_removal", "fig7_head_removal", "table10"}
+DRAWN_ANEW = {"fig6_mlp_removal", "datamodeling", "table11"}
+ATTRIBUTED = {"mlp_scores", "mlp_removal", "mlp_datamodels", *DRAWN_ANEW}
+NETWORKS = {"mlp_models", "mlp_subsets", "mlp_speed", *ATTRIBUTED}
 WRIF = {*ORDERED, *COVERED, "wrif_attacks", "wrif_cost", *GAP}
 LISTED = {"suspicious_labels", "gallery", "table8"}
 LAST = {
@@ -79,7 +82,7 @@ def append(path, text):
         ("audit.py", {*AUDITED, "provenance"}),
         ("cross_leverage.py", {*REMOVED, "provenance"}),
         # Other content is told by its hash, so that a new decoder re-runs no computation.
-        ("data.py", {"dataset", "provenance", *PLOTS, *LAST}),
+        ("data.py", {"dataset", "provenance", *PLOTS, *LAST, *DRAWN_ANEW}),
         ("detectors.py", {*DETECTED, *LISTED, "provenance"}),
         ("head_scores.py", {*DETECTED, *LISTED, *REMOVED_FROM_HEAD, "provenance"}),
         ("label_noise.py", {"noisy_heads", *DETECTED, "provenance"}),
@@ -88,29 +91,46 @@ def append(path, text):
         ("convex_data.py", {"convex_task", *WRIF - {"wrif_cost"}, "provenance"}),
         ("robustness_gap.py", {*GAP, "provenance"}),
         ("error_orders.py", {"error_orders", "table9", "provenance"}),
-        ("leave_one_out.py", {*DETECTED, *LISTED, "provenance"}),
+        ("leave_one_out.py", {*DETECTED, *LISTED, *ATTRIBUTED, "provenance"}),
         ("out_of_fold.py", {"noisy_heads", *DETECTED, *LISTED, "provenance"}),
         ("suspects.py", {*LISTED, "noisy_suspects", "noisy_gallery", "provenance"}),
-        ("removal.py", {*REMOVED_FROM_HEAD, "provenance"}),
-        ("removal_arms.py", {"fig7_head_removal", "table10", "provenance"}),
+        ("removal.py", {*REMOVED_FROM_HEAD, *ATTRIBUTED, "provenance"}),
+        (
+            "removal_arms.py",
+            {"fig7_head_removal", "table10", "fig6_mlp_removal", "table11", "provenance"},
+        ),
+        ("removal_figure.py", {"fig7_head_removal", "fig6_mlp_removal", "provenance"}),
+        ("mlp.py", {*NETWORKS, "provenance"}),
+        ("mlp_data.py", {*NETWORKS, "provenance"}),
+        ("mlp_gradients.py", {*ATTRIBUTED, "provenance"}),
+        ("mlp_attribution.py", {*ATTRIBUTED, "provenance"}),
+        ("datamodels.py", {"mlp_subsets", *ATTRIBUTED, "provenance"}),
         ("tracin.py", {"noisy_heads", *DETECTED, "provenance"}),
         ("readings.py", {*SWEPT, "provenance"}),
         (
             "lipschitz.py",
             {"lipschitz", "frontier", "fig4_frontier", "certificates", "certificates_frontier"}
             | {*AUDITED, *SWEPT, *TIGHTNESS, *THEOREMS, "table1", "table2", "provenance"}
-            | REMOVED_FROM_HEAD,
+            | REMOVED_FROM_HEAD
+            | ATTRIBUTED,
         ),
         (
             "pair_certificates.py",
             CERTIFIED - {"cross_leverage"} | TIGHTNESS | {"provenance"},
         ),
-        ("plotting.py", PLOTS | LAST | {"reduction_theorem", *DRAWN}),
-        ("tables.py", {"fig2_spectrum", "fig4_frontier", "table9", *LAST}),
-        ("covariance.py", GEOMETRY | LAST),
+        ("plotting.py", PLOTS | LAST | {"reduction_theorem", *DRAWN, *DRAWN_ANEW}),
+        (
+            "tables.py",
+            {"fig2_spectrum", "fig4_frontier", "fig6_mlp_removal", "fig7_head_removal", "table9"}
+            | {"table11", *LAST},
+        ),
+        ("covariance.py", GEOMETRY | LAST | ATTRIBUTED),
         ("backbone.py", {"backbone", "activations", "ood_activations"} | NUMBERS | PLOTS | LAST),
-        ("gradients.py", NUMBERS | PLOTS | LAST),
-        ("errors.py", SOURCES | NUMBERS | PLOTS | LAST | THEOREMS | {"convex_task", *WRIF}),
+        ("gradients.py", NUMBERS | PLOTS | LAST | ATTRIBUTED),
+        (
+            "errors.py",
+            SOURCES | NUMBERS | PLOTS | LAST | THEOREMS | {"convex_task", *WRIF} | NETWORKS,
+        ),
     ],
 )
 def test_library_edit_reruns_exactly_its_dependants(editable, module, expected):
@@ -155,7 +175,7 @@ def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable):
     path = editable / "config.yaml"
     known = yaml.safe_load(path.read_text())["datasets"]["digits"]["content_sha256"]
     path.write_text(path.read_text().replace(known, "a" * 64))
-    expected = {"dataset", "activations", "ood_activations"} | NUMBERS | PLOTS | LAST
+    expected = {"dataset", "activations", "ood_activations"} | NUMBERS | PLOTS | LAST | NETWORKS
     assert planned(editable)[0] == expected
 
 

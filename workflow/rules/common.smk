@@ -52,6 +52,7 @@ SHARED = [
     "label_noise",
     "suspects",
     "removal",
+    "retraining",
     "wrif",
     "robustness_gap",
     "theorems",
@@ -204,9 +205,16 @@ def broken_references(config):
     if config["removal"]["experiments"] != "all":
         for name in config["removal"]["experiments"]:
             must_exist("removal.experiments", name, "experiments")
-    shares = config["removal"]["shares"]
-    if shares != sorted(shares):
-        problems.append(f"removal.shares: {shares} is not in rising order")
+    anew = config["retraining"]
+    must_exist("retraining.dataset", anew["dataset"], "datasets")
+    if anew["dataset"] in folders():
+        problems.append(f"retraining.dataset: {anew['dataset']!r} is a folder of images")
+    parts, count = anew["subsets"]["parts"], anew["subsets"]["count"]
+    if parts > count:
+        problems.append(f"retraining.subsets.parts: {parts} is more than count, {count}")
+    for key, of in (("removal", config["removal"]), ("retraining.removal", anew["removal"])):
+        if of["shares"] != sorted(of["shares"]):
+            problems.append(f"{key}.shares: {of['shares']} is not in rising order")
     low, high = config["wrif"]["orders"]["step_range"]
     if low >= high:
         problems.append(f"wrif.orders.step_range: {low} is not below {high}")
@@ -559,6 +567,26 @@ def of_removal(pattern):
     return expand(pattern, experiment=removal_experiments())
 
 
+def content_of_retraining():
+    """Hash of the content of the dataset that networks are trained anew on."""
+    return config["datasets"][config["retraining"]["dataset"]]["content_sha256"]
+
+
+def of_networks(pattern):
+    """A path, {} in which is each network that attributions are a mean of."""
+    return [pattern.format(network) for network in range(config["retraining"]["networks"])]
+
+
+def of_removed_shares(pattern):
+    """A path, {} in which is each share of the training points that networks are without."""
+    return [pattern.format(share) for share in (0, *config["retraining"]["removal"]["shares"])]
+
+
+def of_subset_parts(pattern):
+    """A path, {} in which is each part of the random subsets that networks are trained on."""
+    return [pattern.format(part) for part in range(config["retraining"]["subsets"]["parts"])]
+
+
 def tasks():
     """Names of the tasks for convex models to run, in the order of the configuration."""
     chosen = config["wrif"]["run"]
@@ -619,11 +647,25 @@ def records_with_foreign():
     return sorted({*own, *(f"results/datasets/{name}.json" for name in foreign)})
 
 
+def further_datasets():
+    """Datasets that are used beside those of experiments, if anything but suspects is computed."""
+    if not experiments():
+        return set()
+    of_convex = {name for task in tasks() for name in datasets_of_task(task)}
+    return {*config["ood"]["datasets"], config["retraining"]["dataset"], *of_convex}
+
+
+def all_records():
+    """Provenance records of every dataset and backbone that is used."""
+    further = {f"results/datasets/{name}.json" for name in further_datasets()}
+    return sorted({*records(chosen_experiments()), *further})
+
+
 def benchmarks():
     """Benchmark files of every job behind the results, for their wall times."""
     attributed = experiments()
     varied = [f"{name}{VARIED}{v}" for name in attributed for v in variations()]
-    datasets, jobs = set(config["ood"]["datasets"] if attributed else []), set()
+    datasets, jobs = further_datasets(), set()
     for name in [*chosen_experiments(), *varied]:
         block = experiment_block(name)
         shared = f"{block['dataset']}_{block['backbone']}_{block['image_size']}"
@@ -641,6 +683,13 @@ def benchmarks():
     if attributed:
         paths |= {f"results/benchmarks/{stage}.tsv" for stage in ("wrif_cost", "robustness_gap")}
         paths |= {*of_removal("results/benchmarks/head_removal/{experiment}.tsv")}
+        paths |= {f"results/benchmarks/{stage}.tsv" for stage in ("mlp_models", "mlp_speed")}
+        for stage, of in (
+            ("mlp_scores", of_networks),
+            ("mlp_removal", of_removed_shares),
+            ("mlp_subsets", of_subset_parts),
+        ):
+            paths |= {*of(f"results/benchmarks/{stage}/{{}}.tsv")}
         for stage in ("convex_task", "wrif_orders", "wrif_coverage", "wrif_attacks"):
             paths |= {*of_tasks(f"results/benchmarks/{stage}/{{task}}.tsv")}
         for stage in ("noisy_heads", "detectors"):
@@ -667,7 +716,7 @@ def published_config():
     def chosen(section, names):
         return {name: config[section][name] for name in names}
 
-    used_datasets = {block["dataset"] for block in blocks} | set(config["ood"]["datasets"])
+    used_datasets = {block["dataset"] for block in blocks} | further_datasets()
     datasets = {
         name: {key: value for key, value in block.items() if key not in ("path", "test_path")}
         for name, block in chosen("datasets", used_datasets).items()

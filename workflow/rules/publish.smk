@@ -4,7 +4,7 @@
 rule provenance:
     input:
         results=FIGURES + TABLES,
-        records=records_with_foreign(),
+        records=all_records(),
         benchmarks=benchmarks(),
     output:
         report(

@@ -7,6 +7,8 @@ from wtrak.io import read_csv
 from wtrak.plotting import EUCLIDEAN, NATURAL, NEUTRAL, WIDTH, save_figure, set_style
 from wtrak.runtime import run
 
+# Networks whose parameters end farther apart than this, as a multiple of the move, have hopped.
+HOPPED = 0.1
 MODELS = {
     "convex": ("convex model", NATURAL, "-"),
     "deep": ("network, trained anew", EUCLIDEAN, "--"),
@@ -80,25 +82,32 @@ def main(smk):
         axis.annotate(
             f"{label}\n{height:.5f}",
             (place, height),
-            (0, 10),
+            (0, -8),
             textcoords="offset points",
             ha="center",
+            va="top",
             fontsize=7,
         )
     # Where no network hops both losses are one up to rounding, which should not fill the axis.
     low, high = profile["loss"].min(), profile["loss"].max()
     room = max(0.35 * (high - low), 1e-3 * high)
-    axis.set_ylim(low - 0.2 * room, high + room)
+    axis.set_ylim(low - room, high + 0.3 * room)
     axis.ticklabel_format(useOffset=False)
     axis.set_xlabel("on the line between the two optima of that network")
     axis.set_ylabel("loss on the changed data")
     axis.set_title("Two basins")
     settings = smk.params.settings
+    deep = errors[errors["model"] == "deep"]
+    hopped = deep[deep["parameters_apart"] > HOPPED]
+    hops = f"{len(hopped)} of {len(deep)} trained anew end in another optimum than trained on"
+    if len(hopped):
+        median = hopped["outputs_apart"].median()
+        hops += f"; their outputs differ by {median:.2g} times what the data change (median)"
     footer = (
         f"{settings['n_train']} examples of {settings['task']}, of which "
         f"{100 * settings['share']:g} % are left out; {settings['networks']} networks with "
         f"{settings['hidden']} tanh units, "
-        f"{settings['perturbations']} draws. {smk.params.notice}"
+        f"{settings['perturbations']} draws. {hops}. {smk.params.notice}"
     )
     save_figure(figure, *smk.output, footer.strip())
 

@@ -5,52 +5,16 @@ import numpy as np
 
 from wtrak.intervals import mean_with_interval
 from wtrak.io import read_csv, read_json
-from wtrak.plotting import (
-    EXPERIMENTS,
-    NEUTRAL,
-    WIDTH,
-    provenance_line,
-    save_figure,
-    set_style,
-)
+from wtrak.plotting import WIDTH, provenance_line, save_figure, set_style
 from wtrak.removal_arms import ARMS
+from wtrak.removal_figure import STYLES, draw_curves
 from wtrak.runtime import run
 
-STYLES = {
-    "helpful": (EXPERIMENTS[0], "o", "-"),
-    "harmful": (EXPERIMENTS[1], "s", "-"),
-    "magnitude": (EXPERIMENTS[2], "^", "-"),
-    "certified": (EXPERIMENTS[4], "v", "--"),
-    "self_influence": (EXPERIMENTS[5], "D", "-"),
-    "loss": (EXPERIMENTS[3], "P", "--"),
-    "random": (NEUTRAL, "x", ":"),
-    "balanced": ("black", "+", ":"),
-}
 METRICS = {"accuracy": ("test accuracy (%)", 100.0), "loss": ("test loss", 1.0)}
 TRAITS = {
-    "agreement": "neighbours with the same label (%)",
-    "people_differ": "people give another label (%)",
+    "agreement": "neighbours with its label",
+    "people_differ": "people give another label",
 }
-
-
-def draw_curves(axis, curves, metric, scale):
-    """Mean over samples against the removed share, with 95 % bands."""
-    start = scale * mean_with_interval(curves.loc[curves["arm"] == "none", metric])[0]
-    means = scale * curves.groupby(["arm", "share"])[metric].mean()
-    room = 0.15 * (means.max() - means.min())
-    for arm, (color, marker, linestyle) in STYLES.items():
-        part = curves[curves["arm"] == arm]
-        groups = list(part.groupby("share"))
-        summary = scale * np.array([mean_with_interval(of[metric]) for _, of in groups])
-        shares = np.array([0.0, *(100 * share for share, _ in groups)])
-        mean = np.append(start, summary[:, 0])
-        half = np.append(0.0, np.nan_to_num(summary[:, 1]))
-        style = {"color": color, "linestyle": linestyle, "marker": marker}
-        axis.plot(shares, mean, markersize=3, label=ARMS[arm], **style)
-        axis.fill_between(shares, mean - half, mean + half, color=color, alpha=0.15, linewidth=0)
-    # Bands of few samples would stretch the scale far beyond the curves.
-    axis.set_ylim(means.min() - room, means.max() + room)
-    axis.set_xlabel("removed (%)")
 
 
 def draw_traits(axis, removed, traits):

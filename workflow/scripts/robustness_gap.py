@@ -46,17 +46,30 @@ class Deep:
         on = self.network.train(weights, start=self.theta)
         return {"deep": (anew - self.theta).numpy(), "deep_warm": (on - self.theta).numpy()}
 
+    def apart(self, changes):
+        """How far training anew ends from training on, over how far training on has moved.
+
+        In the parameters, and in the outputs: networks whose units changed places or signs have
+        other parameters and the same outputs.
+        """
+        anew, on = (torch.from_numpy(changes[name]) for name in ("deep", "deep_warm"))
+        z_anew, z_on, z = (self.network.outputs(self.theta + move) for move in (anew, on, 0 * on))
+        return {
+            "parameters_apart": float((anew - on).norm() / on.norm()),
+            "outputs_apart": float((z_anew - z_on).norm() / (z_on - z).norm()),
+        }
+
 
 def compare(model, weights):
     """Relative error of the prediction, and both lengths, for each way of fitting anew."""
-    predicted = model.predicted(weights)
-    for name, actual in model.exact(weights).items():
+    predicted, changes = model.predicted(weights), model.exact(weights)
+    for name, actual in changes.items():
         yield {
             "model": name,
             "error": relative_error(predicted, actual),
             "predicted_norm": np.linalg.norm(predicted),
             "exact_norm": np.linalg.norm(actual),
-        }
+        } | (model.apart(changes) if name == "deep" else {})
 
 
 def path(model, left_out, points):

@@ -2,11 +2,12 @@
 
 import pandas as pd
 
+from wtrak.intervals import mean_with_interval
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
-from wtrak.removal_arms import ARMS, times_faster
+from wtrak.removal_arms import ARMS, faster_rows, times_faster_over_seeds
 from wtrak.runtime import run
-from wtrak.tables import interval_cell, number, write_documents
+from wtrak.tables import interval_cell, write_documents
 
 TITLE = "Table 10: training points removed"
 TRAITS = {
@@ -31,23 +32,6 @@ def accuracy_rows(experiment, curves):
         yield {"experiment": experiment, "removed first": title} | cells
 
 
-def faster_rows(experiment, curves):
-    """Rise of the test loss over that under random removal, in every reading."""
-    means = curves.groupby(["arm", "share"])["loss"].mean()
-    for arm, title in ARMS.items():
-        if arm == "random":
-            continue
-        shares = means[arm].index.to_numpy()
-        ratio = times_faster(
-            shares, means[arm].to_numpy(), means["random"].to_numpy(), means["none"].iloc[0]
-        )
-        cells = {
-            f"at {100 * s:g} %": number(r, 2) for s, r in zip(shares, ratio["at"], strict=True)
-        }
-        cells |= {"areas": number(ratio["area"], 2), "largest": number(ratio["largest"], 2)}
-        yield {"experiment": experiment, "removed first": title} | cells
-
-
 def trait_rows(experiment, removed):
     """What the points that each arm removes first are like."""
     for arm, title in ARMS.items():
@@ -58,6 +42,25 @@ def trait_rows(experiment, removed):
             if trait in of
         }
         yield {"experiment": experiment, "removed first": title} | cells
+
+
+def numbers(experiment, curves, removed, faster):
+    """The table's numbers, one a row: quantity, what it is of, value, and a 95 % interval."""
+
+    def row(quantity, arm, of, values):
+        mean, half = mean_with_interval(values)
+        about = {"experiment": experiment, "quantity": quantity, "arm": arm, "of": of}
+        return about | {"value": mean, "low": mean - half, "high": mean + half}
+
+    wide = curves.pivot_table(index="seed", columns=["arm", "share"], values="accuracy")
+    for arm, share in wide.columns.drop(("none", 0.0)):
+        gain = wide[arm, share] - wide["none", 0.0]
+        yield row("accuracy_gain", arm, f"at {100 * share:g} %", gain)
+    for arm, of in removed.groupby("arm", sort=False):
+        for trait in [name for name in TRAITS if name in of]:
+            yield row("trait", arm, trait, of[trait])
+    for found in faster.rename(columns={"reading": "of"}).to_dict("records"):
+        yield {"experiment": experiment, "quantity": "times_faster"} | found
 
 
 def as_text(rows):
@@ -74,20 +77,22 @@ def main(smk):
     def over(rows, frames):
         return as_text(row for name, frame in frames.items() for row in rows(name, frame))
 
+    faster = {name: times_faster_over_seeds(frame) for name, frame in curves.items()}
     parts = {
         "Test accuracy (%), mean over samples ± half of a 95 % interval": over(
             accuracy_rows, curves
         ),
-        "Rise of the test loss, as a multiple of that under random removal": over(
-            faster_rows, curves
+        "Rise of the test loss, as a multiple of that under random removal "
+        "(95 % bootstrap interval over samples)": over(
+            lambda name, frame: ({"experiment": name} | row for row in faster_rows(frame)), faster
         ),
         f"The first {100 * smk.params.looked_at:g} % removed": over(trait_rows, removed),
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
-    long = pd.concat(
-        [frame.assign(experiment=name) for name, frame in curves.items()], ignore_index=True
+    rows = (
+        row for name in names for row in numbers(name, curves[name], removed[name], faster[name])
     )
-    write_csv(smk.output.csv, long)
+    write_csv(smk.output.csv, pd.DataFrame(rows))
     write_documents(smk.output, TITLE, parts, footer, "tab:removal")
 
 

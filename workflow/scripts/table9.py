@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from wtrak.error_orders import derivative_error, slopes_of
+from wtrak.intervals import mean_with_interval
 from wtrak.io import read_csv, write_csv
 from wtrak.runtime import run
 from wtrak.tables import interval_cell, number, percent, write_documents
@@ -66,16 +67,56 @@ def cost_rows(cost):
     """Exponents of the time in n and in p."""
     for (varied, form), of in cost.groupby(["varied", "form"], sort=False):
         size = of["n_train" if varied == "n" else "n_features"]
-        exponent = np.polyfit(np.log(size), np.log(of["seconds"]), 1)[0]
         largest = of.loc[size.idxmax()]
         yield {
             "form": {"printed": "line by line", "vectorised": "vectorised"}[form],
             "varied": varied,
             "from": f"{size.min()}",
             "to": f"{size.max()}",
-            "exponent": f"{exponent:.2f}",
+            "exponent": f"{exponent_of(varied, of):.2f}",
             "seconds at the largest": number(largest["seconds"], 2),
         }
+
+
+def numbers(orders, coverage, attacks, cost):
+    """The table's numbers, one a row: quantity, what it is of, value, and a 95 % interval."""
+
+    def row(quantity, values, **about):
+        mean, half = mean_with_interval(values)
+        return about | {
+            "quantity": quantity,
+            "value": mean,
+            "low": mean - half,
+            "high": mean + half,
+        }
+
+    for (task, kernel), of in orders.groupby(["task", "kernel"], sort=False):
+        yield row("slope", slopes_of(of), task=task, kernel=kernel)
+        error = derivative_error(of)
+        yield {"quantity": "derivative_error", "task": task, "kernel": kernel, "value": error}
+    keys = ["task", "n_train", "kernel", "constant", "radius", "definition"]
+    for about, of in coverage.groupby(keys, sort=False):
+        about = dict(zip(keys, about, strict=True))
+        for quantity in ("covered", "width_over_influence", "width_over_deviation"):
+            yield row(quantity, of[quantity], **about)
+    for task, of in attacks.groupby("task", sort=False):
+        for place in ("on_support", "beyond_support"):
+            share = of[place] / of["half_width_pairs"]
+            about = {"task": task, "definition": place}
+            yield about | {"quantity": "attained_median", "value": share.median()}
+            yield about | {"quantity": "attained_most", "value": share.max()}
+            yield about | {"quantity": "left", "value": (share > 1).mean()}
+            left = (of[place] > of["half_width_domain"]).mean()
+            yield about | {"quantity": "left_domain", "value": left}
+    for (varied, form), of in cost.groupby(["varied", "form"], sort=False):
+        about = {"quantity": "exponent", "task": varied, "definition": form}
+        yield about | {"value": exponent_of(varied, of)}
+
+
+def exponent_of(varied, of):
+    """Slope of the time against what is varied, on logarithmic axes."""
+    size = of["n_train" if varied == "n" else "n_features"]
+    return float(np.polyfit(np.log(size), np.log(of["seconds"]), 1)[0])
 
 
 def as_text(rows, text_columns):
@@ -89,6 +130,7 @@ def main(smk):
         pd.concat(map(read_csv, paths), ignore_index=True)
         for paths in (smk.input.orders, smk.input.coverage, smk.input.attacks)
     )
+    cost = read_csv(smk.input.cost)
     parts = {
         "Order of the remainder I(Q_t) − I(P) − tS, and error of S as derivative": as_text(
             order_rows(orders), 2
@@ -102,11 +144,9 @@ def main(smk):
         "Distributions within ε = diam/n against the corrected interval": as_text(
             attack_rows(attacks), 1
         ),
-        "Time for all training points and one test point": as_text(
-            cost_rows(read_csv(smk.input.cost)), 2
-        ),
+        "Time for all training points and one test point": as_text(cost_rows(cost), 2),
     }
-    write_csv(smk.output.csv, coverage)
+    write_csv(smk.output.csv, pd.DataFrame(numbers(orders, coverage, attacks, cost)))
     footer = smk.params.notice or "Data: " + ", ".join(smk.params.tasks) + "."
     write_documents(smk.output, TITLE, parts, footer, "tab:wrif")
 

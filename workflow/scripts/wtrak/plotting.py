@@ -61,7 +61,9 @@ def provenance_line(records, notice):
     """The data and weights behind a figure, from the records of datasets and backbones."""
     data = sorted({record["dataset"] for record in records if "dataset" in record})
     weights = sorted({record["weights"] for record in records if "weights" in record})
-    line = f"Data: {', '.join(data)}. Weights: {'; '.join(weights)}."
+    line = f"Data: {', '.join(data)}."
+    if weights:
+        line += f" Weights: {'; '.join(weights)}."
     return f"{notice} {line}" if notice else line
 
 

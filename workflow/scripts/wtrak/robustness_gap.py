@@ -50,14 +50,18 @@ class Network:
         self.shapes = {name: p.shape for name, p in self.model.named_parameters()}
         self.initial = torch.cat([p.detach().flatten() for p in self.model.parameters()])
 
-    def loss(self, theta, weights):
-        """Weighted cross-entropy + ½·penalty·‖θ‖², for θ as one vector."""
+    def outputs(self, theta):
+        """Logits of the examples, shape (n,), for θ as one vector."""
         parts = torch.split(theta, [shape.numel() for shape in self.shapes.values()])
         named = {
             name: part.view(shape)
             for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
         }
-        z = functional_call(self.model, named, (self.x,))[:, 0]
+        return functional_call(self.model, named, (self.x,))[:, 0]
+
+    def loss(self, theta, weights):
+        """Weighted cross-entropy + ½·penalty·‖θ‖²."""
+        z = self.outputs(theta)
         each = torch.nn.functional.softplus(z) - self.y * z
         return weights @ each + 0.5 * self.penalty * (theta @ theta)
 

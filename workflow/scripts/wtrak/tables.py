@@ -62,6 +62,7 @@ def interval_cell(values, digits, sign=""):
 
 def markdown(frame):
     """A data frame of text as a Markdown table, numbers to the right."""
+    frame = frame.map(_markdown_cell).rename(columns=_markdown_cell)
     align = ["left"] * _text_columns(frame) + ["right"] * (frame.shape[1] - _text_columns(frame))
     return frame.to_markdown(index=False, colalign=align, disable_numparse=True) + "\n"
 
@@ -127,6 +128,11 @@ def write_documents(output, title, parts, footer, label):
     ]
     write_text(output.tex, "\n".join([f"% {footer}", *tables]))
     write_text(output.html, html_page(title, parts, footer))
+
+
+def _markdown_cell(cell):
+    """The same text where a bar would end the cell."""
+    return str(cell).replace("|", r"\|")
 
 
 def _text_columns(frame):

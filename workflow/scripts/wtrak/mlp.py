@@ -1,0 +1,141 @@
+"""Two-layer perceptrons, many at a time: one stack of parameters, one matrix product for all."""
+
+from dataclasses import dataclass
+
+import torch
+
+from wtrak.errors import WtrakError
+
+
+@dataclass(frozen=True)
+class Networks:
+    """M networks z = W₂ᵀ·relu(W₁ᵀx + b₁) + b₂ of the same shape.
+
+    Attributes
+    ----------
+    w1, b1, w2, b2 : torch.Tensor, shapes (M, q, H), (M, 1, H), (M, H, C), (M, 1, C), float32
+    """
+
+    w1: torch.Tensor
+    b1: torch.Tensor
+    w2: torch.Tensor
+    b2: torch.Tensor
+
+    def __len__(self):
+        return len(self.w1)
+
+    @property
+    def parameters(self):
+        """All four, in the order of the attributes."""
+        return self.w1, self.b1, self.w2, self.b2
+
+    def take(self, rows):
+        """The same for a selection of the networks."""
+        return Networks(*(part[rows] for part in self.parameters))
+
+
+def initial(seeds, n_inputs, width, n_classes, device):
+    """Networks as torch.nn.Linear starts them, each from a seed of its own.
+
+    A network is the same whatever others stand beside it.
+    """
+    parts = []
+    for seed in seeds:
+        generator = torch.Generator().manual_seed(int(seed))
+        layers = ((n_inputs, width), (width, n_classes))
+        parts.append(
+            [
+                (2 * torch.rand(shape, generator=generator) - 1) * rows**-0.5
+                for rows, columns in layers
+                for shape in ((rows, columns), (1, columns))
+            ]
+        )
+    return Networks(*(torch.stack(part).to(device) for part in zip(*parts, strict=True)))
+
+
+def hidden(networks, x):
+    """relu(W₁ᵀx + b₁), shape (M, B, H), for inputs (B, q) or, one batch a network, (M, B, q)."""
+    return torch.relu(torch.matmul(x, networks.w1) + networks.b1)
+
+
+def outputs(networks, x):
+    """Logits, shape (M, B, C), for inputs (B, q) or (M, B, q)."""
+    return torch.matmul(hidden(networks, x), networks.w2) + networks.b2
+
+
+def train(x, y, members, seeds, recipe, n_classes, device, *, visit=None, advance=lambda k: None):
+    """Fit one network to each selection of examples, all at once, by Adam.
+
+    Parameters
+    ----------
+    x : torch.Tensor, shape (n, q), float32, on `device`
+    y : torch.Tensor, shape (n,), int64, on `device`
+    members : torch.Tensor, shape (M, k), int64
+        Rows that each network sees; as many for each.
+    seeds : list of int
+        Of the initial weights and of the order of examples.
+    recipe : dict
+        width, epochs, batch_size and learning_rate.
+    visit : callable, optional
+        Called with the number of each epoch and the networks after it.
+    advance : callable
+        Told the number of networks after each epoch.
+
+    Returns
+    -------
+    Networks
+        The same to rounding as from fits one by one.
+
+    Raises
+    ------
+    WtrakError
+        If a weight is not finite at the end.
+    """
+    networks = initial(seeds, x.shape[1], recipe["width"], n_classes, device)
+    parameters = [part.requires_grad_() for part in networks.parameters]
+    optimizer = torch.optim.Adam(parameters, lr=recipe["learning_rate"])
+    generators = [torch.Generator().manual_seed(int(seed) + 2**31) for seed in seeds]
+    count = members.shape[1]
+    for epoch in range(1, recipe["epochs"] + 1):
+        order = torch.stack(
+            [
+                rows[torch.randperm(count, generator=generator)]
+                for rows, generator in zip(members, generators, strict=True)
+            ]
+        ).to(device)
+        for batch in order.split(recipe["batch_size"], dim=1):
+            optimizer.zero_grad()
+            z = outputs(networks, x[batch])
+            losses = torch.nn.functional.cross_entropy(
+                z.flatten(0, 1), y[batch].flatten(), reduction="none"
+            )
+            # Each network has the mean of its own batch.
+            losses.view(len(networks), -1).mean(dim=1).sum().backward()
+            optimizer.step()
+        if visit:
+            visit(epoch, Networks(*(part.detach().clone() for part in parameters)))
+        advance(len(networks))
+    done = Networks(*(part.detach() for part in parameters))
+    if not all(torch.isfinite(part).all() for part in done.parameters):
+        raise WtrakError("a network diverged; lower the recipe's learning_rate")
+    return done
+
+
+def judge(networks, x, y, block_size=4096):
+    """Loss and margin of each network at each example.
+
+    Returns
+    -------
+    losses, margins : numpy.ndarray, shape (M, N), float32
+        Cross-entropy, and log p_y/(1 − p_y).
+    """
+    losses, margins = [], []
+    with torch.no_grad():
+        for rows in torch.arange(len(x), device=x.device).split(block_size):
+            z = outputs(networks, x[rows])
+            place = y[rows].expand(len(networks), -1)[:, :, None]
+            own = z.gather(2, place)[:, :, 0]
+            others = z.scatter(2, place, -torch.inf).logsumexp(dim=2)
+            losses.append(torch.logaddexp(own, others) - own)
+            margins.append(own - others)
+    return tuple(torch.cat(parts, dim=1).cpu().numpy() for parts in (losses, margins))
