@@ -39,11 +39,12 @@ quick: $(READY)
 	$(QUICK) --quiet host reason
 	@$(QUICK) --quiet all --report results/report.html
 	@echo
-	@echo "Figures: runs/quick/results/figures   Tables: runs/quick/results/tables"
-	@echo "Report:  runs/quick/results/report.html (open it in a browser)"
+	@echo "Start here: runs/quick/results/index.html (verdicts, figures and tables; open it in a browser)"
+	@echo "Report:     runs/quick/results/report.html (the same results with code, times and rule graph)"
 
 reproduce: $(READY)
 	$(SNAKEMAKE) all $(OPTIONS)
+	@echo "Start here: results/index.html (verdicts, figures and tables; open it in a browser)"
 
 # A folder's name may hold anything, so it goes through the environment.
 OWN = import json, os; print("experiments=" + json.dumps( \

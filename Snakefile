@@ -44,6 +44,7 @@ SUSPECTS = expand(
 FIGURES = expand(
     "results/figures/{figure}.{format}",
     figure=[
+        "claims_figure",
         "fig1_robustness_gap",
         "error_orders",
         "loo_coverage",
@@ -69,6 +70,7 @@ FIGURES = expand(
 TABLES = expand(
     "results/tables/{table}.{format}",
     table=[
+        "claims",
         "table1",
         "table2",
         "table3",
@@ -88,10 +90,15 @@ FIGURES += GALLERIES
 PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]
 
 
+# One page with all of it, and checks of the results: with experiments that have a verdict.
+LAST = ["results/index.html", "results/checks.xml"] if experiments() else []
+
+
 rule all:
     input:
         PUBLISHED,
         SUSPECTS,
+        LAST,
 
 
 rule figures:
@@ -126,4 +133,5 @@ include: "workflow/rules/label_noise.smk"
 include: "workflow/rules/suspects.smk"
 include: "workflow/rules/retraining.smk"
 include: "workflow/rules/convex.smk"
+include: "workflow/rules/claims.smk"
 include: "workflow/rules/publish.smk"

@@ -19,6 +19,7 @@ DIGITS = QUICK_CONFIG["experiments"]["digits"]
 # Sections in which the user chooses the names of the blocks.
 NAMED = [("data", "sources"), ("datasets",), ("backbones",), ("heads",), ("experiments",)]
 NAMED += [("assumptions", "variations"), ("label_noise", "settings"), ("wrif", "tasks")]
+NAMED += [("claims", "rules")]
 
 
 # --- mistakes, as a user meets them ---
@@ -148,6 +149,12 @@ MISTAKES = {
     "a recipe of another optimizer": ("retraining.recipe.momentum", 0.9, "batch_size, epochs"),
     "one size of a projection": ("retraining.projection", [32], "two sizes"),
     "all points removed": ("retraining.removal.shares", [0.1, 1.0], "a share between 0 and 1"),
+    "an unknown comparison": (
+        "claims.rules.near",
+        {"compare": "closeness", "reproduced": 1},
+        "factor, absolute, at_least or at_most",
+    ),
+    "a stand-in for no experiment of the paper": ("claims.stand_ins.svhn", "digits", "cifar10"),
     "no hidden layer": ("robustness_gap.hidden", [], "a list of numbers of units"),
     "one name for some variations": ("assumptions.run", "adam", "'all', or a list of names"),
     "a ridge of the sweep at zero": ("assumptions.ridges", [0, 1.0e-4], "above 0"),
@@ -170,6 +177,7 @@ MISTAKES = {
 }
 # The key that the message must name, where the mistake lies inside the value above.
 INSIDE = {
+    "an unknown comparison": "claims.rules.near.compare",
     "a colon in a folder": "data.mirrors.0",
     "plain http": "data.sources.a.0.url",
     "an unknown key of a source": "data.sources.b.0.sha",
@@ -302,6 +310,7 @@ BROKEN_REFERENCES = {
     "no such dataset to retrain on": ("retraining.dataset", "svhn", "cifar10, digits"),
     "removal shares in no order": ("retraining.removal.shares", [0.4, 0.1], "not in rising order"),
     "more parts than subsets": ("retraining.subsets.parts", 21, "more than count, 20"),
+    "no such stand-in": ("claims.stand_ins.cifar10", "nope", "cifar10, cifar10_5k"),
     "no such task": ("wrif.run", ["svhn"], "breast_cancer, diabetes"),
     "no such data of a task": (
         "wrif.tasks.iris",
@@ -552,6 +561,8 @@ def is_used(path, text):
             return "config['robustness_gap']['task']" in text
         case ("robustness_gap", _):
             return "stable(config['robustness_gap'])" in text and key in keys_read_from("settings")
+        case ("claims", "rules", "*", _):
+            return "config['claims']['rules']" in text and key in keys_read_from("rule")
         case ("data", "sources", "*", "*", _):
             return "config['data']['sources']" in text and key in keys_read_from("source")
     return "config" + "".join(f"['{part}']" for part in path) in text
@@ -608,6 +619,10 @@ def commented(text):
         explained_run = parent if not in_list and (above or explained_run == parent) else None
         if explained_run == parent or re.search(rf"\b{key.replace('_', '[_ ]')}\b", heads):
             explained.add(path)
+        # Keys of a block on one line, which are explained by being named.
+        for inner in re.findall(r"(\w+):", value or "") if (value or "").startswith("{") else ():
+            if re.search(rf"\b{inner.replace('_', '[_ ]')}\b", heads):
+                explained.add((*path, inner))
         at_top = not value or value.startswith("&")
         if at_top:
             blocks.append((path, len(spaces) + (4 if dash else 2), list(above)))

@@ -60,11 +60,29 @@ SCORED |= REMOVED_FROM_HEAD
 GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT, *DETECTED, *LISTED}
 
 
+# What decides a claim of the paper.
+DECIDING = {"table1", "table3", "table4", "table5", "table6", "table9", "table10", "table11"}
+DECIDING |= {"frontier", "amplification", "covariance", "lipschitz_tightness", "noisy_suspects"}
+DECIDING |= {"lipschitz_ratio", "mlp_datamodels", "robustness_gap"}
+
+
 def planned(repository, *arguments):
-    """Names of the rules that a dry run would run, and its output."""
+    """Names of the rules that a dry run would run, and its output.
+
+    Less the page and the checks, which follow whenever anything does.
+    """
     done = snakemake(repository, *QUICK, "--dry-run", *arguments)
     table = done.stdout.split("Job stats:")[-1] if "Job stats:" in done.stdout else ""
-    return set(re.findall(r"^(\w+) +\d+$", table, flags=re.M)) - {"total", "all"}, done.stdout
+    rules = set(re.findall(r"^(\w+) +\d+$", table, flags=re.M)) - {"total", "all"}
+    assert {"page", "check_results"} & rules == (
+        {"page", "check_results"} if "provenance" in rules else set()
+    )
+    return rules - {"page", "check_results"}, done.stdout
+
+
+def with_verdicts(rules):
+    """These rules, and the ledger of claims if any of them decides one."""
+    return rules | ({"claims", "claims_figure"} if rules & DECIDING else set())
 
 
 def append(path, text):
@@ -105,6 +123,7 @@ def append(path, text):
         ("mlp_gradients.py", {*ATTRIBUTED, "provenance"}),
         ("mlp_attribution.py", {*ATTRIBUTED, "provenance"}),
         ("datamodels.py", {"mlp_subsets", *ATTRIBUTED, "provenance"}),
+        ("claims.py", {"claims", "claims_figure", "provenance"}),
         ("tracin.py", {"noisy_heads", *DETECTED, "provenance"}),
         ("readings.py", {*SWEPT, "provenance"}),
         (
@@ -137,7 +156,7 @@ def test_library_edit_reruns_exactly_its_dependants(editable, module, expected):
     """Stale numbers would stay, or hours would be spent on what the edit does not touch."""
     append(editable / "workflow" / "scripts" / "wtrak" / module, "\n# edited\n")
     rules, output = planned(editable)
-    assert rules == expected
+    assert rules == with_verdicts(expected)
     assert "Params have changed since last execution" in output
     assert f"wtrak/{module}:" in output
 
@@ -167,7 +186,7 @@ def test_config_edit_reruns_the_rules_that_read_the_key(editable, key, value, ex
     path = editable / "profiles" / "quick" / "config.yaml"
     assert key in path.read_text()
     path.write_text(path.read_text().replace(key, value))
-    assert planned(editable)[0] == expected
+    assert planned(editable)[0] == with_verdicts(expected)
 
 
 def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable):
@@ -176,7 +195,7 @@ def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable):
     known = yaml.safe_load(path.read_text())["datasets"]["digits"]["content_sha256"]
     path.write_text(path.read_text().replace(known, "a" * 64))
     expected = {"dataset", "activations", "ood_activations"} | NUMBERS | PLOTS | LAST | NETWORKS
-    assert planned(editable)[0] == expected
+    assert planned(editable)[0] == with_verdicts(expected)
 
 
 def test_mirrors_rerun_nothing(editable):
@@ -201,10 +220,19 @@ def test_moved_folder_reruns_nothing(editable, tmp_path):
     assert planned(moved)[0] == set()
 
 
-def test_caption_edit_reruns_nothing(editable):
-    """Rewording a caption would recompute numbers."""
+def test_caption_edit_rewrites_the_page_alone(editable):
+    """Rewording a caption would recompute numbers, or not be seen."""
     append(editable / "workflow" / "report" / "fig2_spectrum.rst", "\nReworded.\n")
-    assert planned(editable)[0] == set()
+    done = snakemake(editable, *QUICK, "--dry-run")
+    assert re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.M)[:-1] == ["all", "page"]
+
+
+def test_edit_of_the_checks_runs_them_again(editable):
+    """A new check would not look at finished results."""
+    append(editable / "tests" / "results" / "test_outputs.py", "\n# edited\n")
+    done = snakemake(editable, *QUICK, "--dry-run")
+    rules = re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.M)[:-1]
+    assert set(rules) == {"all", "check_results"}
 
 
 def test_every_target_has_a_plan():

@@ -34,6 +34,8 @@ STAGES = [
     "lipschitz_tightness",
     "ood",
 ]
+# Experiments that claims of the paper are about.
+PAPER_EXPERIMENTS = ["cifar10", "cifar10_5k"]
 # Between the name of an experiment and that of a variation of it.
 VARIED = "__"
 # Sections of the configuration that every experiment shares.
@@ -56,6 +58,7 @@ SHARED = [
     "wrif",
     "robustness_gap",
     "theorems",
+    "claims",
 ]
 
 
@@ -218,6 +221,13 @@ def broken_references(config):
     low, high = config["wrif"]["orders"]["step_range"]
     if low >= high:
         problems.append(f"wrif.orders.step_range: {low} is not below {high}")
+    for name, own in config["claims"]["stand_ins"].items():
+        must_exist(f"claims.stand_ins.{name}", own, "experiments")
+    for claim in paper_claims():
+        if claim["rule"] not in config["claims"]["rules"]:
+            problems.append(
+                f"claims.rules: {claim['rule']!r} is missing, which {claim['id']} needs"
+            )
     must_exist("human_labels.source", config["human_labels"]["source"], "data.sources")
     must_exist("human_labels.dataset", config["human_labels"]["dataset"], "datasets")
     noise = config["label_noise"]["settings"]
@@ -744,11 +754,40 @@ def published_config():
 
 
 @cache
-def paper_claims():
-    """Rows of workflow/resources/paper_claims.csv: what the paper says, claim by claim."""
-    path = Path(workflow.basedir) / "workflow" / "resources" / "paper_claims.csv"
+def resource(name):
+    """Rows of a CSV file under workflow/resources."""
+    path = Path(workflow.basedir) / "workflow" / "resources" / name
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def paper_claims():
+    """What the paper says, claim by claim, and which result decides each."""
+    return resource("paper_claims.csv")
+
+
+def claim_sources():
+    """Results files that decide each claim, by its id; none where its experiment does not run.
+
+    ``claims.stand_ins`` puts another experiment in the place of one of the paper's.
+    """
+    out = {}
+    for claim in paper_claims():
+        name = config["claims"]["stand_ins"].get(claim["experiment"], claim["experiment"])
+        runs = name in experiments() or claim["experiment"] not in PAPER_EXPERIMENTS
+        found = {
+            key: f"results/{claim[key]}".format(experiment=name)
+            for key in ("source", "sweep")
+            if claim[key]
+        }
+        out[claim["id"]] = found | {"experiment": name} if runs else {}
+    return out
+
+
+def claim_inputs():
+    """All of them."""
+    files = (found.get(key) for found in claim_sources().values() for key in ("source", "sweep"))
+    return sorted({path for path in files if path})
 
 
 def paper_values(experiment):
@@ -766,6 +805,23 @@ def paper_detection():
     names = ("auroc", "average_precision", "separation", "recall_20")
     found = {name: values[name] for name in names}
     return {"cifar10": {"uniform_10": found | {"recall_20": found["recall_20"] / 100}}}
+
+
+@cache
+def captions():
+    """Captions of figures and tables, by name."""
+    folder = Path(workflow.basedir) / "workflow" / "report"
+    return {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.rst"))}
+
+
+@cache
+def suite_of_results():
+    """Content hash of each file of the tests that run on results."""
+    folder = Path(workflow.basedir) / "tests" / "results"
+    return [
+        f"{path.name}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
+        for path in sorted(folder.glob("*.py"))
+    ]
 
 
 def megabytes(base):

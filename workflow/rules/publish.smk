@@ -48,3 +48,53 @@ rule publish:
         "Copy the figures, tables and provenance of this run to results/published"
     script:
         "../scripts/publish.py"
+
+
+rule page:
+    input:
+        figures=[path for path in FIGURES if path.endswith(".svg")],
+        tables=[path for path in TABLES if path.endswith(".html")],
+        claims="results/tables/claims.csv",
+        provenance="results/provenance.json",
+    output:
+        "results/index.html",
+    log:
+        "results/logs/page.log",
+    benchmark:
+        "results/benchmarks/page.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("page.py"),
+        captions=captions(),
+        notice=config["notice"],
+    message:
+        "Write the page with everything on it"
+    script:
+        "../scripts/page.py"
+
+
+rule check_results:
+    input:
+        PUBLISHED,
+    output:
+        "results/checks.xml",
+    log:
+        "results/logs/check_results.log",
+    benchmark:
+        "results/benchmarks/check_results.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(10),
+    params:
+        code=code("check_results.py"),
+        suite=suite_of_results(),
+    message:
+        "Check the results"
+    script:
+        "../scripts/check_results.py"

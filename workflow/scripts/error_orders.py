@@ -49,7 +49,7 @@ def main(smk):
         axis.set_yscale("log")
         axis.set_title(task)
         axis.legend(
-            fontsize=6.5, title="slope, 95 % interval", title_fontsize=6.5, loc="upper left"
+            fontsize=6.5, title="slope, 95 % interval", title_fontsize=6.5, loc="lower right"
         )
     for axis in axes[-1]:
         axis.set_xlabel("mass t moved to one point")

@@ -7,8 +7,9 @@ from wtrak.io import read_csv
 from wtrak.plotting import EUCLIDEAN, NATURAL, NEUTRAL, WIDTH, save_figure, set_style
 from wtrak.runtime import run
 
-# Networks whose parameters end farther apart than this, as a multiple of the move, have hopped.
-HOPPED = 0.1
+# Networks whose parameters end farther apart than this, as a multiple of the move, have hopped;
+# those whose outputs end nearer than that are the same with units in other places.
+HOPPED, SAME = 0.1, 0.01
 MODELS = {
     "convex": ("convex model", NATURAL, "-"),
     "deep": ("network, trained anew", EUCLIDEAN, "--"),
@@ -99,10 +100,13 @@ def main(smk):
     settings = smk.params.settings
     deep = errors[errors["model"] == "deep"]
     hopped = deep[deep["parameters_apart"] > HOPPED]
+    same = hopped["outputs_apart"] < SAME
     hops = f"{len(hopped)} of {len(deep)} trained anew end in another optimum than trained on"
     if len(hopped):
-        median = hopped["outputs_apart"].median()
-        hops += f"; their outputs differ by {median:.2g} times what the data change (median)"
+        hops += f", {same.sum()} of them with the same outputs"
+    if not same.all():
+        median = hopped.loc[~same, "outputs_apart"].median()
+        hops += f"; those of the others differ by {median:.2g} times what the data change (median)"
     footer = (
         f"{settings['n_train']} examples of {settings['task']}, of which "
         f"{100 * settings['share']:g} % are left out; {settings['networks']} networks with "

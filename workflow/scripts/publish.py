@@ -4,15 +4,16 @@ import re
 import shutil
 from pathlib import Path
 
+from wtrak.claims import short
 from wtrak.errors import WtrakError
-from wtrak.io import atomic_path, write_text
+from wtrak.io import atomic_path, read_csv, write_text
 from wtrak.runtime import run, say
+from wtrak.tables import markdown
 
 
-def embed(page, table):
-    """The page with `table`, less its title, between its two marks for table 1."""
-    body = table.split("\n", 1)[1].strip()
-    marks = r"(<!-- table1: written by make publish -->\n).*?(<!-- end of table1 -->)"
+def embed(page, body):
+    """The page with `body` between its two marks for the claims."""
+    marks = r"(<!-- claims: written by make publish -->\n).*?(<!-- end of claims -->)"
     return re.sub(marks, lambda m: f"{m[1]}\n{body}\n\n{m[2]}", page, flags=re.S)
 
 
@@ -27,8 +28,9 @@ def main(smk):
         say(f"{source} -> {target}")
     readme = Path("README.md")
     if readme.exists():
-        table = next(Path(path) for path in smk.input if path.endswith("table1.md"))
-        write_text(readme, embed(readme.read_text("utf-8"), table.read_text("utf-8")))
+        ledger = read_csv(next(path for path in smk.input if path.endswith("claims.csv")))
+        body = markdown(short(ledger)).strip()
+        write_text(readme, embed(readme.read_text("utf-8"), body))
 
 
 if __name__ == "__main__":

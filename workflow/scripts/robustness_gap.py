@@ -119,7 +119,7 @@ def main(smk):
     ]
     convex = Convex(x, y, smk.params.task["penalty"])
     rows = [row for weights in draws for row in compare(convex, weights)]
-    # Where training anew ends farthest from training on.
+    # Where training anew ends farthest from training on, in the outputs.
     farthest = (-1.0, None, None)
     with progress(settings["networks"], "robustness gap", "networks") as advance:
         for seed in range(settings["networks"]):
@@ -127,7 +127,7 @@ def main(smk):
             for draw, weights in enumerate(draws):
                 found = [row | {"network": seed, "draw": draw} for row in compare(deep, weights)]
                 rows += found
-                apart = found[0]["exact_norm"] - found[1]["exact_norm"]
+                apart = found[0]["outputs_apart"]
                 if apart > farthest[0]:
                     farthest = (apart, deep, weights)
             advance(1)

@@ -26,9 +26,12 @@ def order_rows(orders):
 
 
 def coverage_rows(coverage, constant):
-    """Share covered by definition, and widths, for each task, size, kernel and radius."""
+    """Share covered by definition, and widths, of each task's smallest and largest samples."""
     keys = ["task", "n_train", "kernel", "radius"]
-    chosen = coverage[coverage["constant"] == constant]
+    sizes = coverage.groupby("task")["n_train"]
+    ends = [sizes.transform("min"), sizes.transform("max")]
+    shown = (coverage["n_train"] == ends[0]) | (coverage["n_train"] == ends[1])
+    chosen = coverage[shown & (coverage["constant"] == constant)]
     for (task, n, kernel, radius), of in chosen.groupby(keys, sort=False):
         cells = {
             title: interval_cell(100 * of.loc[of["definition"] == name, "covered"], 1)
