@@ -27,6 +27,8 @@ def written(tmp_path):
             "low": [1.0, None],
             "high": [1.1, None],
             "verdict": ["reproduced", "refuted"],
+            "target": ["figures/claims_figure", "tables/table1"],
+            "note": ["a & b", "the most"],
         }
     )
     claims.to_csv(tmp_path / "claims.csv", index=False)
@@ -60,6 +62,9 @@ def test_page_holds_everything(written):
     assert "<strong>At a glance.</strong>" in written and "<em>Wrong</em> labels." in written
     assert "Table 1: &lt;mine&gt;" in written and "foot" in written and "Numbers." in written
     assert "is &lt;near&gt; 1" in written and "1.05 (1 to 1.1)" in written
+    assert "a &amp; b" in written
+    for name in re.findall(r'href="?#(\w+)', written):
+        assert re.search(rf'id="?{name}\b', written), name
     assert re.search(r"<b>1</b>reproduced", written) and re.search(r"<b>1</b>refuted", written)
     assert "not run" not in written
     assert "QUICK &amp; small" in written and "digits: embedded" in written and "abc" in written

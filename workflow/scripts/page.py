@@ -40,7 +40,8 @@ figure { margin: 1rem 0 2rem; } figure img { width: 100%; height: auto; }
 figcaption, .caption { color: #333; font-size: 0.95rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.85rem; }
 th, td { padding: 0.3em 0.7em; border-bottom: 1px solid #ddd; text-align: right;
-  vertical-align: top; }
+  vertical-align: top; } td small { color: #666; font-weight: 400; }
+#verdicts td { text-align: left; }
 td.text, th.text, td:first-child, th:first-child { text-align: left; }
 th { border-bottom: 2px solid #888; }
 .notice { background: #fff3d6; border-left: 4px solid #E69F00; padding: 0.6rem 1rem; }
@@ -65,26 +66,25 @@ def image(path, title):
     return f'<img alt="{html.escape(title)}" src="data:image/svg+xml;base64,{data}">'
 
 
-def table_of(frame, classes=None):
-    """A data frame of text, wide ones to be scrolled sideways."""
-    cells = "".join(f"<th class=text>{html.escape(name)}</th>" for name in frame)
-    rows = [f"<tr>{cells}</tr>"]
-    for row in frame.itertuples(index=False):
-        cells = "".join(
-            f"<td{(classes or {}).get(name, '')}>{html.escape(str(cell))}</td>"
-            for name, cell in zip(frame, row, strict=True)
-        )
-        rows.append(f"<tr>{cells}</tr>")
-    return f"<div class=scroll><table>{''.join(rows)}</table></div>"
+def table_of(head, rows):
+    """A table of cells that are HTML already, wide ones to be scrolled sideways."""
+    lines = [head, *rows]
+    parts = []
+    for tag, cells in zip(["th", *["td"] * len(rows)], lines, strict=True):
+        parts.append(f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>")
+    return f"<div class=scroll><table>{''.join(parts)}</table></div>"
 
 
 def verdict_table(ledger):
-    """The ledger in short, verdicts in their colours."""
-    text = table_of(short(ledger), {"claim": " class=text", "where": " class=text"})
-    for verdict in VERDICTS:
-        colored = f'<td style="color:{COLORS[verdict]};font-weight:600">{verdict}</td>'
-        text = text.replace(f"<td>{verdict}</td>", colored)
-    return text
+    """Claim and what our number for it is, verdict, the paper's value, ours, where it is shown."""
+    rows = []
+    for of, row in zip(short(ledger).to_dict("records"), ledger.itertuples(), strict=True):
+        name = row.target.rsplit("/", 1)[-1]
+        claim = f"{html.escape(row.claim)}<br><small>{html.escape(row.where)}</small>"
+        mine = f"{of['ours']}<br><small>{html.escape(row.note)}</small>"
+        verdict = f'<b style="color:{COLORS[row.verdict]}">{row.verdict}</b>'
+        rows.append([claim, verdict, of["paper"], mine, f'<a href="#{name}">{name}</a>'])
+    return table_of(["claim", "verdict", "paper", "ours", "shown in"], rows)
 
 
 def body_of(page):
@@ -100,13 +100,8 @@ def times(jobs):
         [{"rule": name.split("/")[0], "seconds": job["seconds"]} for name, job in jobs.items()]
     )
     found = frame.groupby("rule")["seconds"].agg(["count", "sum"]).sort_values("sum")[::-1]
-    return pd.DataFrame(
-        {
-            "rule": found.index,
-            "jobs": found["count"].astype(str),
-            "seconds": [number(value) for value in found["sum"]],
-        }
-    )
+    rows = [[row.Index, row.count, number(row.sum)] for row in found.itertuples()]
+    return table_of(["rule", "jobs", "seconds"], rows)
 
 
 def main(smk):
@@ -133,7 +128,12 @@ def main(smk):
         named.append(
             f"<figure id={name}>{image(path, name)}<figcaption>{caption}</figcaption></figure>"
         )
-    parts += [named[0], verdict_table(ledger), "<h2 id=figures>Figures</h2>", *named[1:]]
+    parts += [
+        named[0],
+        f"<div id=verdicts>{verdict_table(ledger)}</div>",
+        "<h2 id=figures>Figures</h2>",
+        *named[1:],
+    ]
     parts.append("<h2 id=tables>Tables</h2>")
     for path in smk.input.tables:
         name, page = Path(path).stem, Path(path).read_text("utf-8")
@@ -150,7 +150,7 @@ def main(smk):
     parts.append(f"</ul><p>Commit {record['commit']}. {html.escape(machine)}.</p>")
     parts.append(
         "<details><summary>Wall time of every rule</summary>"
-        f"{table_of(times(record['jobs']))}</details>"
+        f"{times(record['jobs'])}</details>"
         "<p class=small>Hashes, versions, configuration and memory are in provenance.json; the "
         "graph of the rules is in report.html (make report).</p>"
     )

@@ -204,14 +204,14 @@ def ours(row):
 
 
 def short(ledger):
-    """The ledger for a front page: claim, where, the paper's value, ours and the verdict."""
+    """The ledger for a front page: claim, verdict, the paper's value, ours, and where it stands."""
     rows = [
         {
             "claim": row.claim,
-            "where": row.where,
+            "verdict": row.verdict,
             "paper": "–" if np.isnan(row.paper) else number(row.paper),
             "ours": ours(row),
-            "verdict": row.verdict,
+            "where": row.where,
         }
         for row in ledger.itertuples()
     ]
