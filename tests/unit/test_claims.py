@@ -129,6 +129,8 @@ def test_evidence_from_files(tmp_path):
     sources |= {"source": str(tmp_path / "t.csv"), "sweep": str(tmp_path / "t.csv")}
     assert evidence(claim, sources) == Evidence(9.0, 8.0, 10.0, (2.0, 9.0))
     assert evidence(claim, sources | {"experiment": "three"}) is None
+    # A ratio to a rise that is none has no value, and decides nothing.
+    assert evidence(claim | {"column": "value * 0 / (value - value)"}, sources) is None
 
 
 def test_every_claim_can_be_decided():

@@ -102,7 +102,7 @@ def main(smk):
     missing = ledger.loc[ledger["verdict"] == NOT_RUN, "id"]
     footer = smk.params.notice
     if len(missing):
-        footer += f" Not run, because this run has no such experiment: {', '.join(missing)}."
+        footer += f" Not run, or without a number in this run: {', '.join(missing)}."
     write_csv(smk.output.csv, ledger)
     write_documents(smk.output, TITLE, parts, footer.strip(), "tab:claims")
 

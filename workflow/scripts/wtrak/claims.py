@@ -125,7 +125,7 @@ def reduced(values, how):
 
 
 def evidence(claim, sources):
-    """The numbers behind a claim, or None where its rows are not among the results.
+    """The numbers behind a claim, or None where its rows are not among the results, or undefined.
 
     Parameters
     ----------
@@ -139,7 +139,10 @@ def evidence(claim, sources):
     rows = selected(table(sources["source"]), claim["select"].format(**about))
     if rows.empty:
         return None
-    value, low, high = reduced(values_of(rows, claim["column"]), claim["reduce"])
+    values = values_of(rows, claim["column"])
+    if claim["reduce"] == "value" and np.isnan(values).all():
+        return None
+    value, low, high = reduced(values, claim["reduce"])
     if claim["reduce"] == "value" and {"low", "high"} <= set(rows):
         low, high = rows[["low", "high"]].iloc[0].astype(float)
     sweep = ()
