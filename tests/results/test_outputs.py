@@ -1,12 +1,26 @@
 """What must hold of any run's results, whatever the data: `check_results` runs this on them."""
 
+import os
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from wtrak.claims import NOT_RUN, VERDICTS
 from wtrak.io import load_arrays, read_csv, read_json
+
+# The folder of results; without one, those of the quick run, which is slow.
+FOLDER = os.environ.get("WTRAK_RESULTS")
+pytestmark = [] if FOLDER else pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def results(request):
+    """The folder of results."""
+    if FOLDER:
+        return Path(FOLDER)
+    return request.getfixturevalue("finished") / "runs" / "quick" / "results"
 
 
 def experiments(results):

@@ -48,6 +48,8 @@ def main(smk):
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_title(task)
+        # Room for the legend below the curves.
+        axis.set_ylim(bottom=1e-2 * axis.get_ylim()[0])
         axis.legend(
             fontsize=6.5, title="slope, 95 % interval", title_fontsize=6.5, loc="lower right"
         )
