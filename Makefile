@@ -15,7 +15,7 @@ QUICK := $(SNAKEMAKE) --profile profiles/quick --workflow-profile none
 OPTIONS := --cores $(CORES) $(ARGS) $(if $(MIRROR),--config data='{"mirrors": ["$(MIRROR)"]}')
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: quick reproduce suspects report publish test test-fast lint format benchmark lock help
+.PHONY: quick reproduce suspects report publish test test-fast test-matrix test-slurm lint format benchmark lock help
 
 help:
 	@echo "make quick      the whole workflow on embedded data, with report: a few minutes, no download"
@@ -24,6 +24,8 @@ help:
 	@echo "make report     HTML report of the full run"
 	@echo "make publish    copy the full run's figures, tables and provenance to results/published"
 	@echo "make test       every test; make test-fast leaves out those that run the workflow"
+	@echo "make test-matrix   what an edit of each script and module re-runs"
+	@echo "make test-slurm    the workflow on a SLURM of one node (Debian, root)"
 	@echo "make lint       snakemake --lint, snakefmt, ruff"
 	@echo "make benchmark  time the heavy stages at the paper's size against this machine's own rate"
 
@@ -67,10 +69,21 @@ publish: $(READY)
 	$(SNAKEMAKE) publish $(OPTIONS)
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not matrix and not slurm"
 
 test-fast: $(READY)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not matrix and not slurm"
+
+test-matrix: $(READY)
+	$(BIN)/python -m pytest -m matrix
+
+# Where the packages cannot be installed, the tests say so and are skipped.
+test-slurm: $(READY)
+	@command -v slurmctld slurmd sbatch > /dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends \
+	       slurmctld slurmd slurm-client; } > /dev/null || true
+	$(BIN)/python -m pip install --quiet --require-hashes -r envs/slurm.txt || true
+	$(BIN)/python -m pytest -m slurm -rs
 
 lint: $(READY)
 	$(BIN)/ruff check .

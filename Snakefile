@@ -28,6 +28,13 @@ wildcard_constraints:
     share=r"[\d.e-]+",
 
 
+# Where jobs go to a cluster, what downloads stays with the machine that has the network.
+localrules:
+    dataset,
+    backbone,
+    human_labels,
+
+
 # What the workflow is for. Adding a name here adds a target. Experiments without test points, on
 # folders of images, have suspicious labels and nothing else.
 GALLERIES = expand(

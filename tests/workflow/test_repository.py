@@ -152,9 +152,10 @@ def test_profiles_track_edits_alike():
         profile = yaml.safe_load(path.read_text())
         assert profile["rerun-triggers"] == ["mtime", "params", "input", "software-env"], path
         assert profile["rerun-incomplete"] is True
-        # One job at a time on a card; the quick run touches none.
-        quick = path.parent.name == "quick"
-        assert profile["resources"] == (["gpu=2"] if quick else ["gpu=1"])
+        # One job at a time on a card of this machine. The quick run asks for none, and a cluster has
+        # its own count.
+        own = path.parent.name not in ("quick", "slurm")
+        assert profile.get("resources") == (["gpu=1"] if own else None)
     settings = yaml.safe_load((REPOSITORY / "profiles/quick/config.yaml").read_text())
     assert settings["compute"]["device"] == "cpu"
 

@@ -140,7 +140,7 @@ rule certificates:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(6000),
         runtime=minutes(30),
     params:
@@ -178,7 +178,7 @@ rule deletions:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(6000),
         runtime=minutes(30),
     params:
@@ -283,7 +283,7 @@ rule audit:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
@@ -388,7 +388,7 @@ rule refit:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(4000),
         runtime=minutes(60),
     params:
@@ -428,7 +428,7 @@ rule cross_leverage:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(6000),
         runtime=minutes(30),
     params:

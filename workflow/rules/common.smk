@@ -824,6 +824,11 @@ def suite_of_results():
     ]
 
 
+def cards():
+    """GPUs that a rule asks for which gains from one: none where everything stays on the CPU."""
+    return 0 if config["compute"]["device"] == "cpu" else 1
+
+
 def megabytes(base):
     """Memory for a rule that grows with every attempt, so that a retry after a kill can pass."""
     return lambda wildcards, attempt: base * attempt

@@ -17,7 +17,7 @@ rule head:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:

@@ -45,7 +45,7 @@ rule noisy_heads:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(4000),
         runtime=minutes(60),
     params:
@@ -81,7 +81,7 @@ rule detectors:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(4000),
         runtime=minutes(60),
     params:

@@ -18,7 +18,7 @@ rule head_removal:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(4000),
         runtime=minutes(60),
     params:
@@ -121,7 +121,7 @@ rule mlp_models:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(3000),
         runtime=minutes(60),
     params:
@@ -150,7 +150,7 @@ rule mlp_scores:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(6000),
         runtime=minutes(60),
     params:
@@ -186,7 +186,7 @@ rule mlp_removal:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(3000),
         runtime=minutes(60),
     params:
@@ -215,7 +215,7 @@ rule mlp_subsets:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(3000),
         runtime=minutes(60),
     params:
@@ -249,7 +249,7 @@ rule mlp_speed:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(3000),
         runtime=minutes(20),
     params:

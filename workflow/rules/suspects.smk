@@ -17,7 +17,7 @@ rule suspicious_labels:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(6000),
         runtime=minutes(30),
     params:

@@ -69,7 +69,7 @@ rule lipschitz_tightness:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
@@ -133,7 +133,7 @@ rule ood_activations:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
@@ -174,7 +174,7 @@ rule ood:
         "../../envs/wtrak.yaml"
     threads: 16
     resources:
-        gpu=1,
+        gpu=cards(),
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
