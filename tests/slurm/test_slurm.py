@@ -1,4 +1,4 @@
-"""The workflow on a real SLURM: what is asked for, retries, time limits, and a killed controller."""
+"""The workflow on a real SLURM: what is asked for, retries, time limits, a killed controller."""
 
 import importlib.util
 import re

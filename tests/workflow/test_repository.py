@@ -70,7 +70,7 @@ def test_every_rule_is_complete():
             assert part in block, f"{name} has no {part}"
         script = re.search(r'"\.\./scripts/(\w+)\.py"', block).group(1)
         assert script == name, f"{name} runs {script}.py"
-        assert f'code=code("{script}.py")' in block, f"{name} does not track its code"
+        assert f'code=code("{script}.py"' in block, f"{name} does not track its code"
         if name not in ("provenance", "publish"):
             assert "benchmark:" in block, f"{name} has no benchmark"
 
@@ -152,8 +152,8 @@ def test_profiles_track_edits_alike():
         profile = yaml.safe_load(path.read_text())
         assert profile["rerun-triggers"] == ["mtime", "params", "input", "software-env"], path
         assert profile["rerun-incomplete"] is True
-        # One job at a time on a card of this machine. The quick run asks for none, and a cluster has
-        # its own count.
+        # One job at a time on a card of this machine. The quick run asks for none, and a cluster
+        # counts by itself.
         own = path.parent.name not in ("quick", "slurm")
         assert profile.get("resources") == (["gpu=1"] if own else None)
     settings = yaml.safe_load((REPOSITORY / "profiles/quick/config.yaml").read_text())

@@ -22,7 +22,7 @@ rule dataset:
         mem_mb=megabytes(2000),
         runtime=minutes(30),
     params:
-        code=code("dataset.py"),
+        code=code("dataset.py", general=False),
         sources=lambda w: stable(config["data"]["sources"][config["datasets"][w.dataset]["source"]]),
         content_sha256=content_of,
     message:
