@@ -13,13 +13,15 @@ from conftest import QUICK, REPOSITORY, snakemake
 pytestmark = pytest.mark.matrix
 
 SCRIPTS = REPOSITORY / "workflow" / "scripts"
-BLOCKS = {
-    name: block
-    for path in sorted((REPOSITORY / "workflow" / "rules").glob("*.smk"))
-    for name, block in re.findall(
-        r"^rule (\w+):\n(.*?)(?=^rule |\Z)", path.read_text("utf-8"), flags=re.M | re.S
-    )
-}
+TEXT = "\n".join(
+    path.read_text("utf-8") for path in sorted((REPOSITORY / "workflow" / "rules").glob("*.smk"))
+)
+BLOCKS = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^(?:use )?rule |\Z)", TEXT, flags=re.M | re.S))
+# A rule that is made from another has its script.
+for base, name, changes in re.findall(
+    r"^use rule (\w+) as (\w+) with:\n(.*?)(?=^(?:use )?rule |\Z)", TEXT, flags=re.M | re.S
+):
+    BLOCKS[name] = BLOCKS[base] + changes
 # What a dataset does not follow, because its content is checked.
 GENERAL = {f"wtrak/{name}.py" for name in ("__init__", "errors", "io", "runtime")}
 FILES = sorted(path.relative_to(SCRIPTS).as_posix() for path in SCRIPTS.rglob("*.py"))
@@ -54,7 +56,7 @@ def graph(finished):
     with_record = {
         name
         for name, block in BLOCKS.items()
-        if re.search(r"records|results/datasets/[^\n]*\.json", block)
+        if re.search(r"records\w*(\(\)|,)|results/datasets/[^\n]*\.json", block)
     }
     following["dataset"] &= with_record
     return following
