@@ -84,9 +84,9 @@ def test_chain_runs_and_asks_for_what_its_rules_say(repository, slurm):
     asked = {job["rule"]: job for job in jobs(slurm)}
     assert {"activations", "head", "residuals", "covariance"} == set(asked), asked
     for rule in ("activations", "head", "covariance"):
-        assert "gres/gpu" in asked[rule]["TRES"], asked[rule]
+        assert asked[rule].get("TresPerJob") == "gres:gpu:1", asked[rule]
         assert int(asked[rule]["NumCPUs"]) >= 2
-    assert "gres/gpu" not in asked["residuals"]["TRES"]
+    assert "TresPerJob" not in asked["residuals"]
     memory = {rule: re.search(r"mem=([\d.]+)([MG])", job["TRES"]) for rule, job in asked.items()}
     assert all(memory.values())
     for job in asked.values():
