@@ -833,7 +833,7 @@ def suite_of_results():
 
 
 def cards():
-    """GPUs that a rule asks for which gains from one: none where everything stays on the CPU."""
+    """How many GPUs to ask for where one helps, none if everything stays on the CPU."""
     return 0 if config["compute"]["device"] == "cpu" else 1
 
 
