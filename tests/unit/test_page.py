@@ -41,7 +41,10 @@ def written(tmp_path):
     frame = pd.DataFrame({"a": ["x"], "b": ["1"]})
     (tmp_path / "table1.html").write_text(html_page("Table 1: <mine>", {"Part": frame}, "foot"))
     figures = [str(tmp_path / f"{name}.svg") for name in ("claims_figure", "noisy_gallery_mine")]
-    captions = {"claims_figure": "**At a glance.**", "noisy_gallery": "*Wrong* labels."}
+    captions = {
+        "claims_figure": "**At a glance.**",
+        "noisy_gallery": "*Wrong* labels of {{ snakemake.wildcards.experiment }}.",
+    }
     smk = SimpleNamespace(
         input=SimpleNamespace(
             claims=tmp_path / "claims.csv",
@@ -59,7 +62,9 @@ def written(tmp_path):
 def test_page_holds_everything(written):
     """A figure, a table, a caption or a verdict would be missing."""
     assert written.count("data:image/svg+xml;base64,") == 2
-    assert "<strong>At a glance.</strong>" in written and "<em>Wrong</em> labels." in written
+    assert (
+        "<strong>At a glance.</strong>" in written and "<em>Wrong</em> labels of mine." in written
+    )
     assert "Table 1: &lt;mine&gt;" in written and "foot" in written and "Numbers." in written
     assert "is &lt;near&gt; 1" in written and "1.05 (1 to 1.1)" in written
     assert "a &amp; b" in written
@@ -94,5 +99,8 @@ def test_captions_are_valid():
     assert len(paths) > 20
     for path in paths:
         if path.stem != "workflow":
-            text = page_script.paragraphs(path.read_text("utf-8"))
+            name = f"{path.stem}_mine" if path.stem.endswith("gallery") else path.stem
+            caption = page_script.caption_of(name, {path.stem: path.read_text("utf-8")})
+            text = page_script.paragraphs(caption)
             assert text.startswith("<p>") and "system-message" not in text, path.name
+            assert "{{" not in text and "{%" not in text, path.name

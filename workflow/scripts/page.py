@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 from docutils.core import publish_parts
+from jinja2 import Environment, StrictUndefined
 
 from wtrak.claims import VERDICTS, short
 from wtrak.io import read_csv, read_json, write_text
@@ -51,6 +52,15 @@ details { margin: 0.6rem 0; } summary { cursor: pointer; font-weight: 600; }
 nav a { margin-right: 1em; } code { background: #f4f4f4; padding: 0 0.2em; }
 .small { color: #666; font-size: 0.85rem; }
 """
+
+
+def caption_of(name, captions):
+    """The caption of a figure or table; galleries share theirs, with the experiment's name in it."""
+    kind, gallery, experiment = name.partition("gallery_")
+    text = captions[f"{kind}gallery" if gallery else name]
+    # As Snakemake's own report fills it in.
+    values = {"wildcards": {"experiment": experiment}}
+    return Environment(undefined=StrictUndefined).from_string(text).render(snakemake=values)
 
 
 def paragraphs(caption):
@@ -124,7 +134,7 @@ def main(smk):
     parts.append("</p>")
     for path in smk.input.figures:
         name = Path(path).stem
-        caption = paragraphs(captions[re.sub(r"(gallery)_.*", r"\1", name)])
+        caption = paragraphs(caption_of(name, captions))
         named.append(
             f"<figure id={name}>{image(path, name)}<figcaption>{caption}</figcaption></figure>"
         )
@@ -140,7 +150,7 @@ def main(smk):
         title = re.search(r"<h2>(.*?)</h2>", page).group(1)
         parts.append(
             f"<details id={name}><summary>{title}</summary><div class=caption>"
-            f"{paragraphs(captions[name])}</div>{body_of(page)}</details>"
+            f"{paragraphs(caption_of(name, captions))}</div>{body_of(page)}</details>"
         )
     parts.append("<h2 id=provenance>Where it comes from</h2><ul>")
     for of in record["inputs"]:
