@@ -55,7 +55,7 @@ nav a { margin-right: 1em; } code { background: #f4f4f4; padding: 0 0.2em; }
 
 
 def caption_of(name, captions):
-    """The caption of a figure or table; galleries share theirs, with the experiment's name in it."""
+    """The caption of a figure or table; galleries share theirs, which names the experiment."""
     kind, gallery, experiment = name.partition("gallery_")
     text = captions[f"{kind}gallery" if gallery else name]
     # As Snakemake's own report fills it in.
