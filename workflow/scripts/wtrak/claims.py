@@ -4,7 +4,7 @@ A claim names the results file, the rows and the column that decide it (`evidenc
 the configuration that says how near is near enough. Rules are the same for all claims of a kind.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -22,8 +22,6 @@ REFUTED = "refuted"
 NOT_RUN = "not run"
 VERDICTS = (REPRODUCED, DIRECTION, UNSTATED, NOT_REPRODUCED, REFUTED, NOT_RUN)
 
-# How a rule compares: with the paper's value, or with limits of its own.
-COMPARISONS = ("factor", "absolute", "at_least", "at_most")
 REDUCTIONS = ("value", "mean", "median", "sum", "least", "most", "spread")
 
 
@@ -43,7 +41,7 @@ class Evidence:
     value: float
     low: float = np.nan
     high: float = np.nan
-    sweep: tuple = field(default=())
+    sweep: tuple = ()
 
 
 def table(path):
@@ -58,6 +56,7 @@ def selected(frame, conditions):
 
     Parameters
     ----------
+    frame : pandas.DataFrame
     conditions : str
         As in ``experiment=cifar10; aggregate=max|median``: a bar parts what a column may be.
 
@@ -91,6 +90,7 @@ def reduced(values, how):
 
     Parameters
     ----------
+    values : numpy.ndarray, shape (k,)
     how : str
         One of `REDUCTIONS`: ``value`` wants exactly one, ``mean`` has a Student interval,
         and ``spread`` is the largest over the least.
@@ -134,6 +134,15 @@ def evidence(claim, sources):
         sweep_select and sweep_column. Columns ``low`` and ``high`` of one row are its interval.
     sources : dict of str to str
         Paths ``source`` and, if there is one, ``sweep``, and the name of the ``experiment``.
+
+    Returns
+    -------
+    Evidence or None
+
+    Raises
+    ------
+    WtrakError
+        If a file is missing, a column does not exist, or `reduced` refuses the values.
     """
     about = {"experiment": sources["experiment"]}
     rows = selected(table(sources["source"]), claim["select"].format(**about))
