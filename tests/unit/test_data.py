@@ -215,7 +215,7 @@ def test_bad_labels_are_named(sheets, monkeypatch, case):
     """If it failed, labels that are no labels would be bent into some, or end the workflow."""
     blank = SimpleNamespace(size=(1024, 10_000), mode="RGB")
     blank.convert = lambda _mode: np.zeros((10_000, 1024, 3), np.uint8)
-    monkeypatch.setattr(PIL.Image, "open", lambda _file: blank)
+    monkeypatch.setattr(PIL.Image, "open", lambda _file, formats: blank)
     message = sheets({"train_lables.json": BAD_LABELS[case]})
     assert "train_lables.json" in message
 

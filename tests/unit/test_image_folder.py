@@ -1,5 +1,8 @@
 """A folder of one's own becomes images and labels, and nothing in it is left out silently."""
 
+import os
+import subprocess
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -75,12 +78,14 @@ def test_images_are_turned_as_the_camera_says(tmp_path):
         (Image.fromarray(np.full((8, 8), 90.0, np.float32)), 90),
         (Image.new("1", (8, 8), 1), 255),
         (Image.new("LA", (8, 8), (70, 128)), 70),
+        (Image.fromarray(np.full((8, 8), 0.4, np.float32)), 102),
+        (Image.new("CMYK", (8, 8), (0, 0, 0, 155)), 100),
     ],
-    ids=["16 bits", "32 bits", "floats", "one bit", "with transparency"],
+    ids=["16 bits", "32 bits", "floats", "one bit", "with transparency", "shares", "inks"],
 )
 def test_every_kind_of_grey_becomes_rgb(tmp_path, image, expected):
     """Pillow's own conversion turns grey of more than eight bits white."""
-    path = save(tmp_path, "x.tif" if image.mode in ("F", "I") else "x.png", image)
+    path = save(tmp_path, "x.tif" if image.mode in ("F", "I", "CMYK") else "x.png", image)
     assert (read_image(path, 8) == expected).all()
 
 
@@ -104,9 +109,50 @@ def test_what_is_no_image_is_listed_with_the_reason(folder):
     assert reasons["notes.txt"] == "not in a class's sub-folder"
     assert reasons[".git"] == "hidden"
     assert reasons["dog/other"] == "a link to a folder"
-    assert "FileNotFoundError" in reasons["dog/gone.png"]
+    assert reasons["dog/gone.png"] == "a link that leads nowhere"
     # Folders of this machine are no business of the list's reader.
     assert not any(str(folder) in reason for reason in reasons.values())
+
+
+def test_what_only_looks_like_a_file_is_listed_and_not_waited_for(folder):
+    """A pipe would hold the run for ever, and a loop of links would end it."""
+    os.mkfifo(folder / "cat" / "pipe.png")
+    (folder / "cat" / "zeros.png").symlink_to("/dev/zero")
+    (folder / "dog" / "loop").symlink_to(folder / "dog")
+    (folder / "dog" / "knot.png").symlink_to(folder / "dog" / "knot.png")
+    reasons = {entry["path"]: entry["reason"] for entry in read_image_folder(folder, 16).skipped}
+    assert reasons == {
+        "cat/pipe.png": "no file",
+        "cat/zeros.png": "a link that leads nowhere",
+        "dog/knot.png": "a link that leads nowhere",
+        "dog/loop": "a link to a folder",
+    }
+
+
+def test_programs_are_not_started_for_an_image(folder, monkeypatch):
+    """PostScript is a language, and Pillow hands it to an interpreter."""
+    monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail("a program ran"))
+    picture = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF\n"
+    (folder / "cat" / "drawing.jpg").write_text(picture)
+    found = read_image_folder(folder, 16)
+    assert [entry["path"] for entry in found.skipped] == ["cat/drawing.jpg"]
+
+
+def test_values_that_are_no_numbers_are_skipped(folder):
+    """They would become black, or white, or what the processor makes of them."""
+    values = np.full((8, 8), 0.5, np.float32)
+    values[3, 3] = np.nan
+    Image.fromarray(values).save(folder / "cat" / "nan.tif")
+    (entry,) = read_image_folder(folder, 16).skipped
+    assert entry["path"] == "cat/nan.tif" and "not finite" in entry["reason"]
+
+
+def test_of_an_animation_the_first_frame_counts(folder):
+    """An image would be another on every reading, or all its frames as many images."""
+    frames = [Image.new("L", (8, 8), value) for value in (40, 200)]
+    for name in ("moving.gif", "moving.webp", "pages.tif"):
+        frames[0].save(folder / "cat" / name, save_all=True, append_images=frames[1:])
+        assert np.abs(read_image(folder / "cat" / name, 8).astype(int) - 40).max() <= 2
 
 
 def test_a_bomb_is_skipped(folder, monkeypatch):

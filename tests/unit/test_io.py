@@ -1,6 +1,8 @@
 """Files between rules, shards that survive a kill, and how a job reports what went wrong."""
 
 import os
+import select
+import shutil
 import stat
 import subprocess
 import sys
@@ -520,21 +522,83 @@ def test_absent_card_is_an_anticipated_fault(monkeypatch, name):
         assert word in str(caught.value)
 
 
-def test_card_beyond_the_last_is_an_anticipated_fault(monkeypatch):
-    """If it failed, `cuda:7` on a machine with one card would fail late, inside torch."""
+@pytest.fixture
+def two_cards(monkeypatch, tmp_path):
+    """A machine that seems to have two cards, none of them held."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    assert runtime.select_device("cuda:0") == torch.device("cuda:0")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(
+        torch.cuda, "get_device_properties", lambda card: SimpleNamespace(uuid=f"card-{card}")
+    )
+    monkeypatch.setattr(runtime.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(runtime, "_held", {})
+    yield
+    for file in runtime._held.values():
+        file.close()
+
+
+def test_card_beyond_the_last_is_an_anticipated_fault(two_cards):
+    """If it failed, `cuda:7` on a machine with two cards would fail late, inside torch."""
+    assert runtime.select_device("cuda:1") == torch.device("cuda:1")
     with pytest.raises(WtrakError, match="cuda:7"):
         runtime.select_device("cuda:7")
 
 
-@pytest.mark.parametrize(("available", "chosen"), [(False, "cpu"), (True, "cuda")])
-def test_auto_takes_a_card_when_there_is_one(monkeypatch, available, chosen):
-    """If it failed, `auto` would leave a card idle, or fail without one."""
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: available)
-    assert runtime.select_device("auto").type == chosen
+@pytest.mark.parametrize("name", ["auto", "cuda"])
+def test_auto_takes_the_first_card_once(two_cards, name):
+    """If it failed, a card would stay idle, or a job that asks twice would wait for itself."""
+    assert runtime.select_device(name) == torch.device("cuda:0")
+    assert runtime.select_device(name) == torch.device("cuda:0")
     assert runtime.select_device("cpu") == torch.device("cpu")
+
+
+def test_auto_does_without_a_card(monkeypatch):
+    """If it failed, no machine without a card could run the workflow."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert runtime.select_device("auto") == torch.device("cpu")
+
+
+HOLD = """
+import sys, time
+from types import SimpleNamespace
+import torch
+torch.cuda.is_available = lambda: True
+torch.cuda.device_count = lambda: 2
+torch.cuda.get_device_properties = lambda card: SimpleNamespace(uuid=f"card-{card}")
+from wtrak.runtime import select_device
+print(select_device(sys.argv[1]).index, flush=True)
+time.sleep(600)
+"""
+
+
+def test_jobs_side_by_side_never_share_a_card(tmp_path):
+    """If it failed, two jobs on one card would be slow, or out of memory, beside an idle one."""
+    environment = os.environ | {"PYTHONPATH": str(SCRIPTS), "TMPDIR": str(tmp_path)}
+    jobs = []
+
+    def start(name):
+        command = [sys.executable, "-c", HOLD, name]
+        jobs.append(
+            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, bufsize=1)
+        )
+        return jobs[-1]
+
+    try:
+        first, second = start("auto"), start("auto")
+        cards = {job: int(job.stdout.readline()) for job in (first, second)}
+        assert set(cards.values()) == {0, 1}
+        third = start(f"cuda:{cards[first]}")
+        assert "waiting" in third.stdout.readline()
+        assert not select.select([third.stdout], [], [], 2)[0]
+        # The other card is of no use to it; its own is free even where its job was killed.
+        second.kill()
+        assert not select.select([third.stdout], [], [], 2)[0]
+        first.kill()
+        assert int(third.stdout.readline()) == cards[first]
+    finally:
+        for job in jobs:
+            job.kill()
+            job.communicate()
 
 
 @pytest.mark.parametrize(("read", "kind"), [(read_json, "JSON"), (read_csv, "CSV")])
@@ -547,3 +611,71 @@ def test_missing_and_damaged_records_are_named(tmp_path, read, kind):
         path.write_bytes(damaged)
         with pytest.raises(WtrakError, match=f"{path} is truncated or is not a {kind} file"):
             read(path)
+
+
+@pytest.mark.parametrize("cut", [1, 3, 40])
+def test_frame_that_is_cut_within_a_row_is_named(tmp_path, cut):
+    """If it failed, a shorter number, or none, would stand in the last row."""
+    write_csv(tmp_path / "x.csv", pd.DataFrame({"a": np.arange(30.0) / 7, "b": 1}))
+    whole = (tmp_path / "x.csv").read_bytes()
+    (tmp_path / "x.csv").write_bytes(whole[:-cut])
+    with pytest.raises(WtrakError, match=r"x\.csv is truncated"):
+        read_csv(tmp_path / "x.csv")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a disk of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("only root may mount a disk of one megabyte")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+WRITE = {
+    "arrays": lambda path: save_arrays(path, {"x": np.ones(1 << 20)}),
+    "json": lambda path: write_json(path, ["x" * 100] * 20_000),
+    "csv": lambda path: write_csv(path, pd.DataFrame({"x": np.arange(1e5) / 7})),
+    "text": lambda path: write_text(path, "x" * (1 << 21)),
+}
+
+
+@pytest.mark.parametrize("kind", WRITE)
+@pytest.mark.parametrize("log_too", [False, True])
+def test_full_disk_is_named_and_keeps_the_old_file(small_disk, tmp_path, capfd, kind, log_too):
+    """If it failed, half a file would pass for a whole one, or the reason would be hidden."""
+    result = small_disk / "result"
+    result.write_text("old")
+
+    def main(smk):
+        runtime.say("begun")
+        WRITE[kind](result)
+
+    def main_on_a_full_disk(smk):
+        with (small_disk / "filler").open("wb", buffering=0) as file:
+            while file.write(bytes(4096)) == 4096:
+                pass
+        main(smk)
+
+    log = (small_disk if log_too else tmp_path) / "job.log"
+    with pytest.raises(SystemExit):
+        runtime.run(main, SimpleNamespace(rule="covariance", log=[log]))
+    assert "covariance: the disk or quota is full" in capfd.readouterr().err
+    if log_too:
+        with pytest.raises(SystemExit):
+            runtime.run(main_on_a_full_disk, SimpleNamespace(rule="covariance", log=[log]))
+        assert "covariance: the disk or quota is full" in capfd.readouterr().err
+    assert result.read_text() == "old"
+    assert {path.name for path in small_disk.iterdir()} <= {"result", "job.log", "filler"}
+
+
+def test_log_that_cannot_be_written_is_named(tmp_path, capfd):
+    """If it failed, a read-only folder of results would show a traceback of the workflow's own."""
+    (tmp_path / "logs").write_text("a file in the place of a folder")
+    log = tmp_path / "logs" / "job.log"
+    with pytest.raises(SystemExit):
+        runtime.run(lambda smk: None, SimpleNamespace(rule="covariance", log=[log]))
+    assert "covariance: its log cannot be written" in capfd.readouterr().err

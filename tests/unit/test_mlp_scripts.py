@@ -1,5 +1,7 @@
 """The chain from networks to removal curves and datamodeling scores, on a small problem."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -296,3 +298,12 @@ def test_figures_and_table_are_drawn(folder):
     text = (folder / "t.md").read_text()
     assert "a perfect prediction" in text and "side by side" in text and "40 %" in text
     assert "Weights" not in text
+
+
+def test_a_point_without_gradient_has_nothing_certified():
+    """0/0 would make the radius NaN, and with it no score of any point be certified."""
+    trak = np.array([[0.0, 3.0, -1.0], [0.0, 2.0, 8.0]], np.float32)
+    constants = SimpleNamespace(test=np.array([1.0, 2.0]), train=np.array([0.0, 1.0, 1.0]))
+    # Radii: 0, 3, 1 and 0, 1, 4.
+    assert scores_script.certain_at(trak, constants, 0.4) == 1.0
+    assert scores_script.certain_at(trak, constants, 0.0) == 4.0

@@ -14,7 +14,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 from snakemake.exceptions import WorkflowError
 
-SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
+# Of this file and not of the Snakefile that was called, which may take this workflow as a module.
+ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+SCRIPTS = ROOT / "workflow" / "scripts"
 # Tables that scikit-learn ships, which convex models may be on.
 EMBEDDED_TABLES = ["breast_cancer", "diabetes", "wine"]
 # Rules that run once for every experiment.
@@ -36,8 +38,6 @@ STAGES = [
 ]
 # Experiments that claims of the paper are about.
 PAPER_EXPERIMENTS = ["cifar10", "cifar10_5k"]
-# Modules that every script imports.
-GENERAL = ["__init__", "errors", "io", "runtime"]
 # Between the name of an experiment and that of a variation of it.
 VARIED = "__"
 # Sections of the configuration that every experiment shares.
@@ -69,8 +69,7 @@ SHARED = [
 
 def validate_config(config):
     """Stop with one line per mistake that names the key and what is allowed there."""
-    schema_path = Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
-    schema = yaml.safe_load(schema_path.read_text())
+    schema = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
     # JSON Schema counts 2.0 as an integer, and NaN as above every minimum; here neither is.
     types = Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: type(value) is int
@@ -321,15 +320,11 @@ def imported(path):
 
 
 @cache
-def code(script, general=True):
+def code(script):
     """Content hashes of a script and all it imports here, as a sorted list for `params`.
 
     Snakemake sees neither edits to imported modules nor the difference between an edit and a
     touch; as a parameter, this list re-runs exactly the rules that an edit reaches.
-
-    Without the `general` modules for datasets, whose content is checked against a hash: those reach
-    every rule, and Snakemake looks at no parameters behind a job that runs, so that rules which
-    take a dataset as ``ancient`` would stay as they are until the next call.
     """
     reached, queue = set(), [SCRIPTS / script]
     while queue:
@@ -337,8 +332,6 @@ def code(script, general=True):
         if path not in reached:
             reached.add(path)
             queue.extend(imported(path))
-    if not general:
-        reached -= {SCRIPTS / "wtrak" / f"{name}.py" for name in GENERAL}
     return sorted(
         f"{path.relative_to(SCRIPTS).as_posix()}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
         for path in reached
@@ -764,7 +757,7 @@ def published_config():
 @cache
 def resource(name):
     """Rows of a CSV file under workflow/resources."""
-    path = Path(workflow.basedir) / "workflow" / "resources" / name
+    path = ROOT / "workflow" / "resources" / name
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -818,14 +811,14 @@ def paper_detection():
 @cache
 def captions():
     """Captions of figures and tables, by name."""
-    folder = Path(workflow.basedir) / "workflow" / "report"
+    folder = ROOT / "workflow" / "report"
     return {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.rst"))}
 
 
 @cache
 def suite_of_results():
     """Content hash of each file of the tests that run on results."""
-    folder = Path(workflow.basedir) / "tests" / "results"
+    folder = ROOT / "tests" / "results"
     return [
         f"{path.name}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
         for path in sorted(folder.glob("*.py"))

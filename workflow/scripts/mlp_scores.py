@@ -19,9 +19,13 @@ LOOKED_AT = 500
 
 
 def certain_at(trak, lipschitz, share):
-    """ε at which the sign of `share` of the scores is certified, |τ_ti| > ε·L_ti."""
+    """ε at which the sign of `share` of the scores is certified, |τ_ti| > ε·L_ti.
+
+    A point whose gradient is exactly zero has no score to certify: of it, none is at any ε.
+    """
     bounds = lipschitz.test[:, None] * lipschitz.train
-    return float(np.quantile(np.abs(trak) / bounds, 1 - share))
+    radii = np.divide(np.abs(trak), bounds, out=np.zeros(bounds.shape), where=bounds > 0)
+    return float(np.quantile(radii, 1 - share))
 
 
 def loaded(models, device):

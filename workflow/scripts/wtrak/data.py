@@ -50,7 +50,9 @@ def _decode_cifar10_sheets(path):
 
     def pixels(name):
         try:
-            sheet = np.asarray(Image.open(io.BytesIO(members[name])).convert("RGB"))
+            sheet = np.asarray(
+                Image.open(io.BytesIO(members[name]), formats=("PNG",)).convert("RGB")
+            )
         except Exception as error:  # Pillow raises many types on damaged input
             raise SourceError(f"{name} is not a readable PNG ({error})") from error
         if sheet.shape != (10_000, 1024, 3):

@@ -19,34 +19,69 @@ CIFAR10N = {
     "random_2": "random_label2",
     "random_3": "random_label3",
 }
-# All that a pickle of numpy arrays calls. None of them can do more than build an array.
+
+
+class _Inert:
+    """What a pickle builds, as the arguments and the state that it gives; nothing acts on them."""
+
+    def __init__(self, *arguments):
+        self.arguments, self.state = arguments, None
+
+    def __setstate__(self, state):
+        self.state = state
+
+
+class _Reconstructed(_Inert):
+    """In the place of an array: state is version, shape, dtype, Fortran order, bytes."""
+
+
+class _Dtype(_Inert):
+    """In the place of a dtype: its text, and a state whose second entry is the byte order."""
+
+
+def _encoded(text, encoding):
+    """Bytes, which older pickles keep as text of one character a byte."""
+    if encoding != "latin1":
+        raise SourceError(f"the pickle encodes text as {encoding}, which no array needs")
+    return text.encode("latin1")
+
+
+# All that a pickle of numpy arrays names. None of numpy's own code runs, as a state made for it can
+# crash it.
 _ADMITTED = {
-    ("numpy", "ndarray"),
-    ("numpy", "dtype"),
-    ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("_codecs", "encode"),
+    ("numpy", "ndarray"): _Inert,
+    ("numpy", "dtype"): _Dtype,
+    ("numpy.core.multiarray", "_reconstruct"): _Reconstructed,
+    ("numpy._core.multiarray", "_reconstruct"): _Reconstructed,
+    ("_codecs", "encode"): _encoded,
 }
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """Admits what builds numpy arrays of numbers, and nothing else."""
+    """Admits what stands for numpy arrays of numbers, and nothing else."""
 
     def find_class(self, module, name):
         if (module, name) not in _ADMITTED:
             raise SourceError(f"the pickle asks for {module}.{name}, which no array needs")
-        if name == "dtype":
-            return _plain_dtype
-        module = module.replace("numpy.core", "numpy._core")
-        return super().find_class(module, name)
+        return _ADMITTED[module, name]
 
 
-def _plain_dtype(text, *flags):
-    """A dtype of numbers; an array of objects could hold anything."""
-    dtype = np.dtype(text, *flags)
-    if dtype.hasobject:
-        raise SourceError("the pickle holds an array of objects")
-    return dtype
+def _integers(inert, count):
+    """The array of `count` integers that a stand-in describes, or None if it is of others."""
+    if type(inert) is not _Reconstructed or type(inert.state) is not tuple:
+        return None
+    if len(inert.state) != 5:
+        return None
+    _, shape, dtype, _, raw = inert.state
+    if type(dtype) is not _Dtype or type(dtype.state) is not tuple or len(dtype.state) < 2:
+        return None
+    text, order = dtype.arguments[:1], dtype.state[1]
+    if text not in {(f"{kind}{size}",) for kind in "iu" for size in (1, 2, 4, 8)}:
+        return None
+    if shape != (count,) or order not in ("<", ">", "|", "=") or type(raw) is not bytes:
+        return None
+    values = np.dtype(text[0]).newbyteorder(order)
+    return np.frombuffer(raw, values) if len(raw) == count * values.itemsize else None
 
 
 def _nested(path, names):
@@ -83,10 +118,10 @@ def decode_cifar10n(path):
         raise SourceError(f"the labels are no readable pickle ({error})") from error
     labels = {}
     for ours, theirs in CIFAR10N.items():
-        values = found.get(theirs) if isinstance(found, dict) else None
-        if not isinstance(values, np.ndarray) or values.shape != (50_000,):
-            raise SourceError(f"{theirs} is not an array of 50,000 labels")
-        if values.dtype.kind not in "iu" or values.min() < 0 or values.max() > 9:
+        values = _integers(found.get(theirs) if type(found) is dict else None, 50_000)
+        if values is None:
+            raise SourceError(f"{theirs} is not an array of 50,000 integers")
+        if values.min() < 0 or values.max() > 9:
             raise SourceError(f"{theirs} holds other than labels from 0 to 9")
         labels[ours] = values.astype(np.uint8)
     return labels

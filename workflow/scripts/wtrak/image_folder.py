@@ -10,6 +10,10 @@ from PIL import Image, ImageOps
 
 from wtrak.errors import WtrakError
 
+# What images are kept in. Pillow reads more, but starts another program for some (EPS) and takes
+# nearly anything for others (TGA).
+FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
+
 
 @dataclass(frozen=True)
 class ImageFolder:
@@ -41,7 +45,7 @@ def read_image(path, side):
     Parameters
     ----------
     path : path
-        Of any size, grey or in colour; of several frames the first.
+        One of `FORMATS`, of any size, grey or in colour; of several frames the first.
     side : int
         Of the square, in pixels.
 
@@ -54,7 +58,7 @@ def read_image(path, side):
     Exception
         Of many types, if the file is not a readable image: see `read_image_folder`.
     """
-    with Image.open(path) as image:
+    with Image.open(path, formats=FORMATS) as image:
         # Lets JPEG decode at a lower resolution: photographs are read several times as fast.
         image.draft("RGB", (2 * side, 2 * side))
         upright = ImageOps.exif_transpose(image)
@@ -65,9 +69,15 @@ def read_image(path, side):
 
 
 def _scaled_to_bytes(image):
-    """Grey values of more than eight bits, for which Pillow's own conversion would clip."""
+    """Grey values of more than eight bits, for which Pillow's own conversion would clip.
+
+    White is 65535 where a value is above 255, and 1 where all values are real and none is above 1.
+    """
     values = np.asarray(image, dtype=np.float64)
-    top = 65535 if values.max(initial=0) > 255 else 255
+    if not np.isfinite(values).all():
+        raise ValueError("a grey value is not finite")
+    largest = values.max(initial=0)
+    top = 65535 if largest > 255 else 1 if image.mode == "F" and largest <= 1 else 255
     return Image.fromarray(np.clip(values * (255 / top), 0, 255).round().astype(np.uint8))
 
 
@@ -132,6 +142,9 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
         if path.is_dir():
             return "a link to a folder"
         try:
+            # A pipe would be waited for, and a device read for ever.
+            if not path.is_file():
+                return "a link that leads nowhere" if path.is_symlink() else "no file"
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return read_image(path, side)

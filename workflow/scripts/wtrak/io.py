@@ -1,10 +1,12 @@
 """Files between rules: arrays as safetensors, numbers as JSON, frames as CSV, all atomic."""
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import tempfile
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +43,12 @@ def save_arrays(path, arrays, metadata=None):
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     header = {_METADATA_KEY: json.dumps(metadata or {}, sort_keys=True)}
     with atomic_path(path) as temporary:
-        save_file(contiguous, temporary, metadata=header)
+        try:
+            save_file(contiguous, temporary, metadata=header)
+        except SafetensorError as error:
+            # Rust's words for what Python calls an OSError; the arrays themselves are sound.
+            full = f"os error {errno.ENOSPC}" in str(error)
+            raise OSError(errno.ENOSPC if full else errno.EIO, str(error), str(path)) from error
 
 
 @contextlib.contextmanager
@@ -140,10 +147,13 @@ def read_csv(path):
     Raises
     ------
     WtrakError
-        If the file is missing or damaged.
+        If the file is missing or damaged; one that is cut within a row is told by its end.
     """
     with _readable(path, "CSV"):
-        return pd.read_csv(path)
+        raw = Path(path).read_bytes()
+        if raw and not raw.endswith(b"\n"):
+            raise ValueError("its last line has no end")
+        return pd.read_csv(BytesIO(raw))
 
 
 def write_text(path, text):

@@ -2,7 +2,11 @@
 
 import contextlib
 import datetime as dt
+import errno
+import fcntl
+import os
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -10,6 +14,8 @@ from pathlib import Path
 from wtrak.errors import WtrakError
 
 _terminal = sys.__stderr__
+# Open lock files of the cards that this process holds, by index.
+_held = {}
 
 
 def run(main, smk):
@@ -19,25 +25,36 @@ def run(main, smk):
     exception as one line that points to the log. Both end the process with status 1.
     """
     path = Path(str(smk.log[0]))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        path.open("w", buffering=1) as log,
-        contextlib.redirect_stdout(log),
-        contextlib.redirect_stderr(log),
-    ):
-        try:
-            if getattr(smk, "threads", None):
-                use_threads(int(smk.threads))
-            main(smk)
-            return
-        except WtrakError as error:
-            traceback.print_exc()
-            message = f"{smk.rule}: {error}"
-        except Exception as error:
-            traceback.print_exc()
-            message = f"{smk.rule}: {type(error).__name__}: {error} (traceback in {path})"
-    print(f"\n{message}\n", file=_terminal, flush=True)
-    sys.exit(1)
+    message = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            path.open("w", buffering=1) as log,
+            contextlib.redirect_stdout(log),
+            contextlib.redirect_stderr(log),
+        ):
+            try:
+                if getattr(smk, "threads", None):
+                    use_threads(int(smk.threads))
+                main(smk)
+            except Exception as error:
+                message = f"{smk.rule}: {_in_words(error, path)}"
+                # A log on a full disk takes no traceback, and must not hide the reason.
+                with contextlib.suppress(OSError):
+                    traceback.print_exc()
+    except OSError as error:
+        message = message or f"{smk.rule}: its log cannot be written: {error}"
+    if message:
+        print(f"\n{message}\n", file=_terminal, flush=True)
+        sys.exit(1)
+
+
+def _in_words(error, log):
+    if isinstance(error, WtrakError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk or quota is full ({error}); free some and run again, finished files stay"
+    return f"{type(error).__name__}: {error} (traceback in {log})"
 
 
 def say(message):
@@ -98,6 +115,10 @@ def use_threads(threads):
 def select_device(name):
     """Return the torch device for ``auto``, ``cpu``, ``cuda`` or ``cuda:k``.
 
+    A card belongs to one job of this user on this machine until the job's process ends, so that
+    jobs side by side never share one: ``auto`` and ``cuda`` take the first that is free, and where
+    none is, the job waits.
+
     Raises
     ------
     WtrakError
@@ -105,16 +126,45 @@ def select_device(name):
     """
     import torch
 
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    device = torch.device(name)
-    cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if device.type == "cuda" and (device.index or 0) >= cards:
+    cards = torch.cuda.device_count() if name != "cpu" and torch.cuda.is_available() else 0
+    if name == "cpu" or (name == "auto" and not cards):
+        return torch.device("cpu")
+    index = None if name == "auto" else torch.device(name).index
+    if (index or 0) >= cards:
         raise WtrakError(
             f"config: device is {name!r}, but torch finds {cards or 'no'} usable CUDA cards here; "
             "use 'auto' or 'cpu'"
         )
-    return device
+    return torch.device("cuda", _hold_card(range(cards) if index is None else [index]))
+
+
+def _hold_card(cards, every=1.0):
+    """Index of the one of `cards` that this process holds from now on, waiting for it if need be.
+
+    Locks are on files, by the card's own identifier: indices differ between jobs that see
+    different cards. The system drops them when a process ends, however it ends.
+    """
+    import torch
+
+    mine = [card for card in cards if card in _held]
+    if mine:
+        return mine[0]
+    waiting = False
+    while True:
+        for card in cards:
+            name = f"wtrak-{os.getuid()}-{torch.cuda.get_device_properties(card).uuid}.lock"
+            file = (Path(tempfile.gettempdir()) / name).open("w")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.close()
+            else:
+                _held[card] = file
+                return card
+        if not waiting:
+            say("other jobs hold every card that this one may take; waiting for one")
+            waiting = True
+        time.sleep(every)
 
 
 def describe_device(device):

@@ -4,6 +4,9 @@ A source says where bytes may come from; the first source whose bytes decode and
 Every failure is kept, so that the final error lists what was tried.
 """
 
+import bz2
+import gzip
+import lzma
 import os
 import shutil
 import subprocess
@@ -23,6 +26,10 @@ from wtrak.io import atomic_path, sha256_file
 from wtrak.runtime import progress, say
 
 _MAX_MEMBER_BYTES = 200 * 1024**2
+# Of all that an archive unpacks to, members that nobody asked for included; and of a download.
+_MAX_ARCHIVE_BYTES = 1024**3
+_MAX_DOWNLOAD_BYTES = 2 * 1024**3
+_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 
 
 class SourceError(WtrakError):
@@ -191,6 +198,8 @@ def _download_url(source, target):
                 while chunk := response.read(1 << 20):
                     file.write(chunk)
                     advance(len(chunk))
+                    if file.tell() > _MAX_DOWNLOAD_BYTES:
+                        raise SourceError(f"more than {_MAX_DOWNLOAD_BYTES:,} bytes arrived")
     except (OSError, HTTPException, ValueError) as error:
         raise SourceError(f"no download: {getattr(error, 'reason', error)}") from error
     received = target.stat().st_size
@@ -243,7 +252,9 @@ def _download_packed(client, command, destination_option, pattern, target):
 def read_members(path, names):
     """Read the members of a tar, zip or folder whose base names are `names`, as bytes.
 
-    Nothing is unpacked to disk, so no member can escape; members over 200 MiB are refused.
+    Nothing is unpacked to disk, so no member can escape, and links are not followed. Memory and
+    time are bounded whatever an archive claims: members over 200 MiB are refused, and archives that
+    unpack to more than 1 GiB.
 
     Raises
     ------
@@ -271,9 +282,13 @@ def read_members(path, names):
         elif zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 for info in archive.infolist():
-                    take(info.filename, info.file_size, lambda info=info: archive.read(info))
+                    take(info.filename, info.file_size, lambda info=info: _unzip(archive, info))
         else:
-            with tarfile.open(path, mode="r|*") as archive:
+            with (
+                path.open("rb") as raw,
+                _unpacked(raw) as stream,
+                tarfile.open(fileobj=_Bounded(stream, path.name), mode="r:") as archive,
+            ):
                 for info in archive:
                     if info.isfile():
                         take(info.name, info.size, archive.extractfile(info).read)
@@ -291,6 +306,52 @@ def read_members(path, names):
     return found
 
 
+def _unzip(archive, info):
+    """Bytes of a member, which may be no more than it claims to be.
+
+    zipfile bounds what one step unpacks to for deflate alone, and only where a size is asked for.
+    """
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise SourceError(f"{info.filename} is packed by a method other than deflate")
+    with archive.open(info) as member:
+        return member.read(info.file_size + 1)
+
+
+def _unpacked(raw):
+    """The stream behind a compressed file, told by its first bytes; itself if it is not."""
+    start = raw.read(6)
+    raw.seek(0)
+    opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
+    return opener(raw) if opener else raw
+
+
+class _Bounded:
+    """A stream for tarfile that goes no further than an archive may, and in steps of its size.
+
+    Headers of a tar may claim any length, and tarfile believes them.
+    """
+
+    def __init__(self, stream, name):
+        self._stream, self._name = stream, name
+
+    def _check(self, position, step=0):
+        if step > _MAX_MEMBER_BYTES or position > _MAX_ARCHIVE_BYTES:
+            raise SourceError(f"{self._name} unpacks to more than an archive may hold")
+
+    def read(self, size=-1):
+        self._check(0, step=size)
+        data = self._stream.read(size if size >= 0 else _MAX_MEMBER_BYTES)
+        self._check(self._stream.tell())
+        return data
+
+    def seek(self, position):
+        self._check(position)
+        return self._stream.seek(position)
+
+    def tell(self):
+        return self._stream.tell()
+
+
 # --- weights ---
 
 
@@ -298,7 +359,7 @@ def read_state_dict(path):
     """Read a state dict from ``.pth``/``.pt``, ``.safetensors`` or ``.npz`` as torch tensors.
 
     Pickles are never executed: ``.pth`` is read with ``weights_only=True`` and ``.npz`` without
-    object arrays.
+    object arrays. Both are zip files, which may unpack to 1 GiB.
 
     Raises
     ------
@@ -310,6 +371,11 @@ def read_state_dict(path):
 
     path = Path(path)
     try:
+        if path.suffix != ".safetensors" and zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                size = sum(info.file_size for info in archive.infolist())
+            if size > _MAX_ARCHIVE_BYTES:
+                raise SourceError(f"{path.name} claims {size:,} bytes of weights; too large")
         if path.suffix in (".pth", ".pt"):
             state = torch.load(path, map_location="cpu", weights_only=True)
         elif path.suffix == ".safetensors":
