@@ -51,12 +51,16 @@ def finished(tmp_path_factory):
     return repository
 
 
-@pytest.fixture
-def editable(finished, tmp_path):
-    """A cheap copy of the finished run: code is copied, results are hard links."""
-    target = tmp_path / "copy"
+def cheap_copy(finished, target):
+    """A copy of a finished run of which code is copied, and results are hard links."""
     shutil.copytree(
         finished, target, ignore=lambda folder, names: ["runs"] if folder == str(finished) else []
     )
     subprocess.run(["cp", "-al", str(finished / "runs"), str(target / "runs")], check=True)
     return target
+
+
+@pytest.fixture
+def editable(finished, tmp_path):
+    """A cheap copy of the finished run, in which a test may edit the code."""
+    return cheap_copy(finished, tmp_path / "copy")

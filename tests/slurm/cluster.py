@@ -28,7 +28,7 @@ SlurmdParameters=config_overrides
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
 JobAcctGatherParams=OverMemoryKill
-MinJobAge=300
+MinJobAge=7200
 KillWait=1
 AccountingStorageType=accounting_storage/none
 MailProg=/bin/true

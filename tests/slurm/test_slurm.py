@@ -12,6 +12,7 @@ import yaml
 from cluster import client, missing, running
 
 from conftest import copy_repository
+from rulegraph import BLOCKS, following
 
 ABSENT = missing()
 if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
@@ -93,6 +94,31 @@ def test_chain_runs_and_asks_for_what_its_rules_say(repository, slurm):
         assert job["JobState"] == "COMPLETED"
         hours, minutes, _ = re.fullmatch(r"(\d+):(\d+):(\d+)", job["TimeLimit"]).groups()
         assert 0 < 60 * int(hours) + int(minutes) <= 24 * 60
+
+
+def test_quick_run_goes_through_with_what_each_rule_asks_for(repository, slurm):
+    """A rule that works on this machine would fail on a node, or be killed for what it takes."""
+    before = {job["JobId"] for job in jobs(slurm)}
+    # Four at a time, of one thread each, is more than two cores do.
+    options = ("--jobs", "4", "--max-threads", "1")
+    output = finished(started(repository, slurm, *options), seconds=2400)
+    results = repository / "runs" / "slurm" / "results"
+    assert (results / "checks.xml").is_file() and (results / "index.html").is_file(), output[-3000:]
+    done = [job for job in jobs(slurm) if job["JobId"] not in before]
+    assert {job["JobState"] for job in done} == {"COMPLETED"}
+    # Downloads stay with the machine that has the network.
+    expected = following(repository).keys() - {"all", "dataset", "backbone", "human_labels"}
+    assert {job["rule"] for job in done} == expected
+    for job in done:
+        block = BLOCKS[job["rule"]]
+        memory = int(re.search(r"mem_mb=megabytes\((\d+)\)", block).group(1))
+        assert f"mem={memory}M" in job["TRES"] or f"mem={memory / 1000:g}G" in job["TRES"], job
+        runtime = int(re.search(r"runtime=minutes\((\d+)\)", block).group(1))
+        hours, minutes, _ = re.fullmatch(r"(\d+):(\d+):(\d+)", job["TimeLimit"]).groups()
+        assert 60 * int(hours) + int(minutes) == runtime, job
+        # The quick run keeps to the CPU.
+        assert "TresPerJob" not in job
+    assert "Nothing to be done" in finished(started(repository, slurm, "--dry-run"))
 
 
 def broken(repository, rule, line):

@@ -109,6 +109,42 @@ def test_failed_writers_leave_the_old_file_and_nothing_else(tmp_path, write):
     assert names(tmp_path) == ["result"]
 
 
+KILLED = """
+import sys, time
+from wtrak.io import atomic_path, scratch_of
+with atomic_path(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    scratch_of(temporary).mkdir()
+    (scratch_of(temporary) / "part").touch()
+    print("there", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_leftovers_of_killed_writers_go_and_those_of_living_ones_stay(tmp_path):
+    """If it failed, every kill would cost the disk a result, or one writer another's."""
+    path = tmp_path / "x[1].json"
+    other = tmp_path / ".x1.json.abc.part"
+    other.write_text("of another result")
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path)],
+        env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        process.stdout.readline()
+        before = names(tmp_path)
+        write_json(path, 1)
+        assert names(tmp_path) == sorted([*before, path.name])
+    finally:
+        process.kill()
+        process.communicate()
+    write_json(path, 2)
+    assert names(tmp_path) == sorted([path.name, other.name])
+    assert read_json(path) == 2
+
+
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640)])
 def test_results_have_the_permissions_that_the_umask_gives(tmp_path, umask, mode):
     """If it failed, results would be private to their author, or open against the umask."""

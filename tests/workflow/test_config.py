@@ -232,6 +232,17 @@ def test_mistakes_end_the_run_without_a_traceback(mistaken):
     assert "rule " not in mistaken.stdout
 
 
+def test_number_in_a_block_on_the_command_line_is_told_where_to_go(tmp_path):
+    """If it failed, a user would read that '300' is no integer and not know why."""
+    block = ("--config", "compute={block_size: 300}")
+    done = snakemake(
+        REPOSITORY, "--dry-run", *QUICK, *block, "--directory", str(tmp_path), check=False
+    )
+    (line,) = problems(done)
+    assert line.startswith("compute.block_size: '300' is not of type 'integer'")
+    assert "--config passes numbers as text: use --configfile" in line
+
+
 @pytest.fixture(scope="module")
 def incomplete(tmp_path_factory):
     """The dry run of a configuration with blocks that lack keys."""

@@ -119,6 +119,8 @@ def explain(error, definitions):
         hint = ""
         if error.validator == "type" and re.fullmatch(r"[-+]?\d+[eE][-+]?\d+", str(error.instance)):
             hint = "; YAML takes this for text, a number is written with a point, as in 1.0e-3"
+        elif error.validator == "type" and re.fullmatch(r"-?\d+(\.\d*)?", str(error.instance)):
+            hint = "; within a block, --config passes numbers as text: use --configfile and a file"
         yield f"{key}: {error.message}{allowed}{hint}"
 
 

@@ -120,8 +120,6 @@ rule activations:
         shard_size=config["activations"]["shard_size"],
         precision=config["activations"]["precision"],
         device=config["compute"]["device"],
-        # Not an output, so that what a killed pass had finished survives it.
-        shards="results/activations/{dataset}/{backbone}/{size}.shards",
     message:
         "Compute the activations of {wildcards.dataset} by {wildcards.backbone} at {wildcards.size} px"
     script:

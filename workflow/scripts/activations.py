@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from pathlib import Path
 
 import torch
 
@@ -37,7 +38,8 @@ def main(smk):
         "code": list(smk.params.code),
     }
     model = build_backbone(smk.params.architecture, state, device)
-    folder = shard_folder(smk.params.shards, identity)
+    # Beside the output and not one, so that what a killed pass had finished survives it.
+    folder = shard_folder(Path(smk.output[0]).with_suffix(".shards"), identity)
     total = sum(lengths.values())
     say(f"{total:,} images at {settings['image_size']} px on {settings['device']}")
     start = time.monotonic()

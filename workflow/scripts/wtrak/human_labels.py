@@ -109,7 +109,11 @@ def decode_cifar10n(path):
     SourceError
         If an archive is damaged, the pickle asks for anything but arrays, or a label is no label.
     """
-    body = _nested(path, ["CIFAR-N.zip", "CIFAR-10_human.pt", "data.pkl"])
+    return labels_of(_nested(path, ["CIFAR-N.zip", "CIFAR-10_human.pt", "data.pkl"]), 50_000)
+
+
+def labels_of(body, count):
+    """The same from the pickle itself, for `count` images; raises as `decode_cifar10n` does."""
     try:
         found = _ArraysOnly(io.BytesIO(body)).load()
     except SourceError:
@@ -118,9 +122,9 @@ def decode_cifar10n(path):
         raise SourceError(f"the labels are no readable pickle ({error})") from error
     labels = {}
     for ours, theirs in CIFAR10N.items():
-        values = _integers(found.get(theirs) if type(found) is dict else None, 50_000)
+        values = _integers(found.get(theirs) if type(found) is dict else None, count)
         if values is None:
-            raise SourceError(f"{theirs} is not an array of 50,000 integers")
+            raise SourceError(f"{theirs} is not an array of {count:,} integers")
         if values.min() < 0 or values.max() > 9:
             raise SourceError(f"{theirs} holds other than labels from 0 to 9")
         labels[ours] = values.astype(np.uint8)

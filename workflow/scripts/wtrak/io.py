@@ -2,9 +2,12 @@
 
 import contextlib
 import errno
+import fcntl
+import glob
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from io import BytesIO
 from pathlib import Path
@@ -22,12 +25,19 @@ _METADATA_KEY = "wtrak"
 
 @contextlib.contextmanager
 def atomic_path(path):
-    """Yield a temporary path beside `path` that replaces it when the block ends well."""
+    """Yield a temporary path beside `path` that replaces it when the block ends well.
+
+    What processes that were killed left of earlier attempts at `path` is removed.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
     try:
+        # Held while this process lives, so that what is locked is no leftover. Some network file
+        # systems have no locks; there, leftovers stay.
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_SH)
         yield Path(temporary)
         # mkstemp makes files private; results are for everybody whom the umask admits.
         umask = os.umask(0)
@@ -35,7 +45,21 @@ def atomic_path(path):
         Path(temporary).chmod(0o666 & ~umask)
         os.replace(temporary, path)
     finally:
+        os.close(handle)
         Path(temporary).unlink(missing_ok=True)
+
+
+def _remove_leftovers(path):
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        with contextlib.suppress(OSError), leftover.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(scratch_of(leftover), ignore_errors=True)
+            leftover.unlink()
+
+
+def scratch_of(temporary):
+    """Folder for what is needed while a temporary path is written; goes where that is left over."""
+    return Path(f"{temporary}.d")
 
 
 def save_arrays(path, arrays, metadata=None):

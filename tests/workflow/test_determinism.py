@@ -1,0 +1,56 @@
+"""Other threads, batches and blocks give the same numbers up to rounding."""
+
+import numpy as np
+import pytest
+import yaml
+
+from comparison import differences, differing, numbers_of
+from conftest import QUICK, copy_repository, snakemake
+
+pytestmark = pytest.mark.faults
+
+# Blocks of which none divides the number of rows, and two threads for one.
+SETTINGS = {
+    "compute": {"block_size": 300},
+    "activations": {"batch_size": 17, "shard_size": 102},
+    "retraining": {"stack": 3},
+}
+# What the README promises: of the largest number of its kind. Heads stop at a gradient norm, and
+# directions with nearly equal eigenvalues mix, so that this is more than rounding itself.
+TOLERANCE = 5e-3
+# How an optimiser came to the same end, when; and steps of curves, at which the next may be taken.
+WAYS = {"step", "y", ".iterations", ".newton_steps", ".gradient_norm"}
+
+
+@pytest.fixture(scope="module")
+def otherwise(finished, tmp_path_factory):
+    """Results of a run with other threads, batches and blocks."""
+    repository = copy_repository(tmp_path_factory.mktemp("otherwise") / "repository")
+    profile = repository / "profiles" / "quick" / "profile.yaml"
+    profile.write_text(profile.read_text().replace("max-threads: 1", "max-threads: 2"))
+    (repository / "other.yaml").write_text(yaml.safe_dump(SETTINGS))
+    files = ("--configfile", "profiles/quick/config.yaml", "other.yaml")
+    snakemake(repository, *QUICK, "--quiet", "all", *files, timeout=2400)
+    return repository / "runs" / "quick" / "results"
+
+
+def test_numbers_are_the_same_up_to_rounding(finished, otherwise):
+    """A result would be that of this machine's number of cores, or of how it was cut in blocks."""
+    assert differences(finished / "runs/quick/results", otherwise, TOLERANCE, WAYS) == {}
+
+
+def test_activations_and_convex_models_are_the_same_to_the_byte(finished, otherwise):
+    """An image would be seen otherwise beside others, or a small model depend on the machine."""
+    results = finished / "runs" / "quick" / "results"
+    unlike = set(differing(results, otherwise))
+    assert not [name for name in unlike if name.startswith("convex/")]
+    file = "activations/digits/untrained/32.safetensors"
+    for name, values in numbers_of(results / file).items():
+        assert np.array_equal(values, numbers_of(otherwise / file)[name])
+
+
+def test_comparison_sees_what_there_is(finished, otherwise):
+    """The test before this one would pass whatever the runs hold."""
+    results = finished / "runs" / "quick" / "results"
+    assert differing(results, otherwise)
+    assert len(differences(results, otherwise, 1e-9, WAYS)) > 20

@@ -1,0 +1,208 @@
+"""Every setting: another value re-runs the rules that read it and what follows from those.
+
+Which rules read a setting is found in their text, what follows in Snakemake's own graph.
+"""
+
+import ast
+import copy
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import yaml
+
+from conftest import QUICK, REPOSITORY, snakemake
+from rulegraph import BLOCKS
+
+pytestmark = pytest.mark.matrix
+
+QUICK_CONFIG = "profiles/quick/config.yaml"
+# Datasets have tests of their own (`test_rerun`): they follow their content. What decides which
+# rules there are is no setting of any of them.
+LEFT_OUT = {("data",), ("datasets",), ("human_labels",), ("run",), ("claims", "stand_ins")}
+LEFT_OUT |= {("robustness_gap", "task"), ("label_noise", "figure")}
+LEFT_OUT |= {("heads", name, "optimizer") for name in ("lbfgs", "regularised", "adam_1")}
+# Blocks under names that users choose: those that the quick run uses.
+USED = {
+    "backbones": ["untrained"],
+    "experiments": ["digits_half"],
+    "heads": ["lbfgs", "regularised", "adam_1"],
+    "rules": ["number", "always"],
+    "settings": ["uniform_10", "pair_10"],
+    "tasks": ["diabetes"],
+    "variations": ["margin"],
+}
+# Another value of each setting that is a word, or that not every number fits.
+OTHER = {
+    ("notice",): "another",
+    ("compute", "device"): "auto",
+    ("activations", "precision"): "bfloat16",
+    ("activations", "shard_size"): 2048,
+    ("assumptions", "run"): ["margin"],
+    ("assumptions", "variations", "margin", "gradient"): "logit",
+    ("label_noise", "settings", "pair_10", "kind"): "uniform",
+    ("label_noise", "settings", "pair_10", "experiments"): ["digits"],
+    ("label_noise", "settings", "uniform_10", "experiments"): ["digits"],
+    ("label_noise", "tracin"): "adam_1",
+    ("label_noise", "fits", "experiment"): "digits_half",
+    ("label_noise", "fits", "setting"): "pair_10",
+    ("ood", "datasets"): ["digits"],
+    ("removal", "experiments"): ["digits"],
+    ("retraining", "dataset"): "measurements",
+    ("suspects", "rank_by"): "loss",
+    ("wrif", "run"): ["breast_cancer"],
+}
+FOR_KEY = {
+    "backbone": "resnet18",
+    "compare": "at_most",
+    "dataset": "measurements",
+    "head": "adam",
+    "kind": "pair",
+    "otherwise": "not reproduced",
+    "gradient": "margin",
+    "test_label": "predicted",
+    "architecture": "resnet34",
+    "weights": "resnet18",
+    "data": "wine",
+    "model": "multinomial",
+}
+
+
+def merged(base, changes):
+    """A configuration with another laid over it, as Snakemake does."""
+    if not isinstance(base, dict) or not isinstance(changes, dict):
+        return changes
+    return base | {key: merged(base.get(key), value) for key, value in changes.items()}
+
+
+def leaves(value, path=()):
+    """Path and value of every setting."""
+    if path in LEFT_OUT:
+        return
+    if isinstance(value, dict):
+        for key in USED.get(path[-1], value) if path else value:
+            if key in value:
+                yield from leaves(value[key], (*path, key))
+    else:
+        yield path, value
+
+
+CONFIG = merged(
+    yaml.safe_load((REPOSITORY / "config.yaml").read_text("utf-8")),
+    yaml.safe_load((REPOSITORY / QUICK_CONFIG).read_text("utf-8")),
+)
+LEAVES = dict(leaves(CONFIG))
+
+
+def others(path, value):
+    """Values to try instead, until one is allowed."""
+    if path in OTHER:
+        return [OTHER[path]]
+    if path and path[-1] in FOR_KEY:
+        return [FOR_KEY[path[-1]]]
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, value - 1, 2 * value]
+    if isinstance(value, float):
+        return [1.01 * value, 0.99 * value] if value else [0.1]
+    if isinstance(value, list) and value:
+        last = [[*value[:-1], last] for last in others((), value[-1])]
+        return [*last, value[:-1]]
+    return []
+
+
+def plan(repository, folder, path, value):
+    """The graph of jobs under another value, in which jobs that need not run are dashed."""
+    for count, other in enumerate(others(path, value)):
+        changes = other
+        for key in reversed(path):
+            # What holds for one experiment holds for all.
+            every = path[0] == "experiments" and key == path[1]
+            changes = dict.fromkeys(["digits", "digits_half"] if every else [key], changes)
+        file = folder / f"{'.'.join(path)}.{count}.yaml"
+        # Each value in full: YAML's anchors are no concern of these tests.
+        file.write_text(yaml.safe_dump(copy.deepcopy(changes)))
+        done = snakemake(
+            repository,
+            *(*QUICK, "--dag", "dot", "--nolock", "--configfile", QUICK_CONFIG, str(file)),
+            check=False,
+        )
+        if done.returncode == 0:
+            return done.stdout
+    return None
+
+
+@pytest.fixture(scope="module")
+def plans(finished, tmp_path_factory):
+    """Graph of the jobs for every setting."""
+    folder = tmp_path_factory.mktemp("settings")
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda item: plan(finished, folder, *item), LEAVES.items())
+        return dict(zip(LEAVES, found, strict=True))
+
+
+def jobs_of(dot):
+    """Rule of each job, those of them that would run, and those that each follows directly."""
+    rules, planned, before = {}, set(), {}
+    for job, rule, style in re.findall(r'(\d+)\[label = "(\w+)[^"]*", .*style="([\w,]+)"', dot):
+        rules[job] = rule
+        if "dashed" not in style:
+            planned.add(job)
+    for first, second in re.findall(r"(\d+) -> (\d+)", dot):
+        before.setdefault(second, set()).add(first)
+    return rules, planned, before
+
+
+FUNCTIONS = {
+    node.name: ast.unparse(node)
+    for node in ast.parse((REPOSITORY / "workflow/rules/common.smk").read_text("utf-8")).body
+    if isinstance(node, ast.FunctionDef)
+}
+
+
+def text_of(rule):
+    """The text of a rule and of the functions of common.smk that it calls, directly or not."""
+    done, queue, texts = set(), [BLOCKS[rule].replace('"', "'")], []
+    while queue:
+        text = queue.pop()
+        texts.append(text)
+        for name in set(re.findall(r"\b(\w+)\b", text)) & FUNCTIONS.keys() - done:
+            done.add(name)
+            queue.append(FUNCTIONS[name])
+    return "\n".join(texts)
+
+
+TEXTS = {rule: text_of(rule) for rule in BLOCKS}
+
+
+def reads(rule, path):
+    """Whether the rule itself reads a setting by its full path, and whether it could by any."""
+    own, text = BLOCKS[rule].replace('"', "'"), TEXTS[rule]
+    full = "config" + "".join(f"['{key}']" for key in path) in own
+    if path[0] == "experiments":
+        full = f"setting(w, '{path[-1]}')" in own
+    # A section may be handed over whole, or a block of it be looked up by its name.
+    whole = any(
+        re.search(r"config" + "".join(rf"\['{key}'\]" for key in path[:k]) + r"(?!\['[a-z])", text)
+        for k in range(1, len(path))
+    )
+    names = [key for key in path[1:] if not any(key in used for used in USED.values())]
+    return full, full or whole or all(f"'{key}'" in text for key in names)
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=".".join)
+def test_setting_reruns_what_reads_it_and_what_follows(plans, path):
+    """Results of the old value would stay, or work be repeated that does not know it."""
+    if plans[path] is None:
+        pytest.fail(f"no other value of {'.'.join(path)} is allowed; name one in OTHER")
+    rules, planned, before = jobs_of(plans[path])
+    again = {rules[job] for job in planned} - {"all"}
+    assert again, "no rule of the quick run reads it"
+    readers = {rule for rule in BLOCKS.keys() & set(rules.values()) if reads(rule, path)[0]}
+    assert readers <= again, f"not run again, though they read it: {readers - again}"
+    first = {rules[job] for job in planned if not before.get(job, set()) & planned} - {"all"}
+    strangers = {rule for rule in first if not reads(rule, path)[1]}
+    assert not strangers, f"run again, though they do not read it: {strangers}"
+    left = {rules[job] for job in rules.keys() - planned if before.get(job, set()) & planned}
+    assert not left, f"not run again, though what they stand on is: {left}"
