@@ -1,5 +1,6 @@
 """Fixtures: a copy of the repository, and one finished quick run that tests share."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -45,9 +46,16 @@ def copy_repository(target):
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """A copy of the repository in which the quick run has finished. Do not change it."""
-    repository = copy_repository(tmp_path_factory.mktemp("finished") / "repository")
-    snakemake(repository, *QUICK)
+    """A copy of the repository in which the quick run has finished. Do not change it.
+
+    Several suites share one in the folder that the environment variable FINISHED names.
+    """
+    kept = os.environ.get("FINISHED")
+    repository = Path(kept) if kept else tmp_path_factory.mktemp("finished") / "repository"
+    if not (repository / "done").exists():
+        copy_repository(repository)
+        snakemake(repository, *QUICK)
+        (repository / "done").touch()
     return repository
 
 

@@ -67,9 +67,16 @@ def train_head(
     Raises
     ------
     WtrakError
-        If labels are out of range, training diverges, or L-BFGS misses its gradient norm.
+        If labels are out of range, an activation is not finite, training diverges, or L-BFGS misses
+        its gradient norm.
     """
     check_labels(labels, n_classes, "training labels")
+    bad = np.flatnonzero(~np.isfinite(activations).all(axis=1))
+    if bad.size:
+        raise WtrakError(
+            f"the activations of {bad.size} training examples are not finite; the first is row "
+            f"{bad[0]}"
+        )
     rows = []
 
     def follow(step, weight):
