@@ -129,6 +129,19 @@ def test_what_only_looks_like_a_file_is_listed_and_not_waited_for(folder):
     }
 
 
+def test_names_that_are_no_text(folder, tmp_path):
+    """The list could not be written, after all images were read."""
+    (folder / "cat" / os.fsdecode(b"\xff\n.png")).touch()
+    (folder / "dog" / "día de\nlluvia ☂.png").write_bytes((folder / "cat" / "b.png").read_bytes())
+    found = read_image_folder(folder, 16)
+    assert "dog/día de\nlluvia ☂.png" in found.files
+    (entry,) = found.skipped
+    assert entry["path"] == "cat/\\udcff\n.png" and "no UTF-8" in entry["reason"]
+    (folder / os.fsdecode(b"\xfe")).mkdir()
+    with pytest.raises(WtrakError, match=r"names are no UTF-8.*\\udcfe; rename"):
+        read_image_folder(folder, 16)
+
+
 def test_programs_are_not_started_for_an_image(folder, monkeypatch):
     """PostScript is a language, and Pillow hands it to an interpreter."""
     monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail("a program ran"))

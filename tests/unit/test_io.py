@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -111,11 +112,10 @@ def test_failed_writers_leave_the_old_file_and_nothing_else(tmp_path, write):
 
 KILLED = """
 import sys, time
-from wtrak.io import atomic_path, scratch_of
-with atomic_path(sys.argv[1]) as temporary:
+from wtrak.io import atomic_path, scratch
+with atomic_path(sys.argv[1]) as temporary, scratch(temporary) as folder:
     temporary.write_text("half")
-    scratch_of(temporary).mkdir()
-    (scratch_of(temporary) / "part").touch()
+    (folder / "part").touch()
     print("there", flush=True)
     time.sleep(600)
 """
@@ -143,6 +143,29 @@ def test_leftovers_of_killed_writers_go_and_those_of_living_ones_stay(tmp_path):
     write_json(path, 2)
     assert names(tmp_path) == sorted([path.name, other.name])
     assert read_json(path) == 2
+
+
+def test_writer_killed_at_any_moment_leaves_what_the_next_one_removes(tmp_path):
+    """If it failed, files under names of the library's own would stay for ever."""
+    script = (
+        "import sys\nimport numpy as np\nfrom wtrak.io import save_arrays\n"
+        "print('there', flush=True)\n"
+        "while True:\n    save_arrays(sys.argv[1], {'x': np.ones(1 << 22)})\n"
+    )
+    path = tmp_path / "x.safetensors"
+    for k in range(8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(path)],
+            env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        process.stdout.readline()
+        time.sleep(0.05 + 0.013 * k)
+        process.kill()
+        process.communicate()
+    save_arrays(path, {"x": np.ones(3)})
+    assert names(tmp_path) == [path.name]
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640)])

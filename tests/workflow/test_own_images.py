@@ -19,6 +19,8 @@ NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 SMALL = {"experiments": {"own": {"backbone": "untrained", "image_size": 32}}}
 SMALL["experiments"]["own"]["dataset"] = {"side": 32}
 KINDS = ["png", "jpg", "bmp"]
+# How the list shows a name that is no UTF-8.
+SPELT_OUT = "two/caf\\udce9.png"
 
 
 def make_folder(folder, n=300, planted=15):
@@ -39,6 +41,7 @@ def make_folder(folder, n=300, planted=15):
             wrong.add(path.relative_to(folder).as_posix())
     (folder / "one" / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 no more")
     (folder / "notes.txt").write_text("mine")
+    (folder / "two" / os.fsdecode(b"caf\xe9.png")).write_bytes(b"named by another system")
     return wrong
 
 
@@ -61,7 +64,7 @@ def look(repository, folder, *arguments, target="suspects", check=True, **change
 def looked(tmp_path_factory):
     """A copy of the repository in which a folder was looked through, the folder, its errors."""
     root = tmp_path_factory.mktemp("own")
-    repository, folder = copy_repository(root / "repository"), root / "my images"
+    repository, folder = copy_repository(root / "repository"), root / "my images, für später ☂"
     wrong = make_folder(folder)
     look(repository, folder)
     return repository, folder, wrong
@@ -86,14 +89,14 @@ def test_planted_errors_come_first_and_their_class_is_suggested(looked):
 def test_files_that_could_not_be_used_are_listed(looked):
     """They would be missing without a word."""
     path = looked[0] / "runs" / "suspects" / "results" / "datasets" / "own.skipped.csv"
-    assert set(pd.read_csv(path)["path"]) == {"notes.txt", "one/broken.jpg"}
+    assert set(pd.read_csv(path)["path"]) == {"notes.txt", "one/broken.jpg", SPELT_OUT}
 
 
 def test_second_look_has_nothing_to_do_and_another_image_has(looked):
     """A folder that the user has corrected would show its old errors, or work be repeated."""
     repository, folder, _ = looked
     assert "Nothing to be done" in look(repository, folder, "--dry-run").stdout
-    image = next((folder / "two").glob("*.png"))
+    image = next((folder / "two").glob("[0-9]*.png"))
     image.rename(folder / "three" / image.name)
     try:
         again = look(repository, folder, "--dry-run").stdout

@@ -107,8 +107,9 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
     Raises
     ------
     WtrakError
-        If the folder is missing or has no sub-folders, one of them has no readable image, there are
-        fewer than two or only one image, or a class is not among `classes`.
+        If the folder is missing or has no sub-folders, one of them has no readable image or a name
+        that is no UTF-8, there are fewer than two or only one image, or a class is not among
+        `classes`.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -116,7 +117,10 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
     entries = sorted(folder.iterdir(), key=lambda path: path.name)
     own = [path.name for path in entries if path.is_dir() and not path.name.startswith(".")]
     skipped = [
-        {"path": path.name, "reason": "hidden" if path.is_dir() else "not in a class's sub-folder"}
+        {
+            "path": _shown(path.name),
+            "reason": "hidden" if path.is_dir() else "not in a class's sub-folder",
+        }
         for path in entries
         if path.name not in own
     ]
@@ -124,6 +128,12 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
         raise WtrakError(
             f"{folder} has no sub-folders; it needs one for every class, named after it, with the "
             "images in it"
+        )
+    nameless = [_shown(name) for name in own if not _is_text(name)]
+    if nameless:
+        raise WtrakError(
+            f"{folder} has sub-folders whose names are no UTF-8, so that no list can hold them: "
+            f"{', '.join(nameless)}; rename them"
         )
     unknown = sorted(set(own) - set(classes or own))
     if unknown:
@@ -141,6 +151,8 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
     def read(path):
         if path.is_dir():
             return "a link to a folder"
+        if not _is_text(str(path.relative_to(folder))):
+            return "its name is no UTF-8, so that no list can hold it"
         try:
             # A pipe would be waited for, and a device read for ever.
             if not path.is_file():
@@ -157,7 +169,7 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
         for path, found in zip(paths, pool.map(read, paths), strict=True):
             name = path.relative_to(folder).as_posix()
             if isinstance(found, str):
-                skipped.append({"path": name, "reason": found})
+                skipped.append({"path": _shown(name), "reason": found})
             else:
                 images[len(files)] = found
                 files.append(name)
@@ -167,6 +179,16 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
     return ImageFolder(
         images[: len(files)], np.array(labels, np.uint16), files, list(classes), skipped
     )
+
+
+def _is_text(name):
+    """Whether a file's name, which on Linux is any bytes, can be written as UTF-8."""
+    return _shown(name) == name
+
+
+def _shown(name):
+    """A file's name with the bytes that are no UTF-8 spelt out."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _check(folder, own, classes, labels, skipped):

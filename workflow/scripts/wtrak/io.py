@@ -32,12 +32,8 @@ def atomic_path(path):
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    handle, temporary = _locked_temporary(path)
     try:
-        # Held while this process lives, so that what is locked is no leftover. Some network file
-        # systems have no locks; there, leftovers stay.
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_SH)
         yield Path(temporary)
         # mkstemp makes files private; results are for everybody whom the umask admits.
         umask = os.umask(0)
@@ -49,26 +45,56 @@ def atomic_path(path):
         Path(temporary).unlink(missing_ok=True)
 
 
+def _locked_temporary(path):
+    """Handle and name of a new file beside `path`, locked while this process lives.
+
+    What is locked is no leftover. Some network file systems have no locks; there, leftovers stay.
+    """
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        # Another process may have removed it before it was locked.
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)
+
+
 def _remove_leftovers(path):
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         with contextlib.suppress(OSError), leftover.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(scratch_of(leftover), ignore_errors=True)
+            shutil.rmtree(_scratch_of(leftover), ignore_errors=True)
             leftover.unlink()
 
 
-def scratch_of(temporary):
-    """Folder for what is needed while a temporary path is written; goes where that is left over."""
+def _scratch_of(temporary):
     return Path(f"{temporary}.d")
+
+
+@contextlib.contextmanager
+def scratch(temporary):
+    """Yield a folder for what comes about while a path of `atomic_path` is written.
+
+    Where its process is killed, it goes with that path.
+    """
+    folder = _scratch_of(temporary)
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 def save_arrays(path, arrays, metadata=None):
     """Write named numpy arrays, with a JSON-able `metadata` mapping, to a safetensors file."""
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     header = {_METADATA_KEY: json.dumps(metadata or {}, sort_keys=True)}
-    with atomic_path(path) as temporary:
+    with atomic_path(path) as temporary, scratch(temporary) as folder:
         try:
-            save_file(contiguous, temporary, metadata=header)
+            # It makes a temporary file of its own beside the one that it is given.
+            save_file(contiguous, folder / "arrays", metadata=header)
+            os.replace(folder / "arrays", temporary)
         except SafetensorError as error:
             # Rust's words for what Python calls an OSError; the arrays themselves are sound.
             full = f"os error {errno.ENOSPC}" in str(error)

