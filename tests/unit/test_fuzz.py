@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from snakemake.exceptions import WorkflowError
 
-from wtrak import human_labels
+from wtrak import data, human_labels
 from wtrak.errors import WtrakError
 from wtrak.image_folder import read_image
 from wtrak.io import (
@@ -120,6 +120,75 @@ def test_archives(tmp_path, blob):
         assert set(found) == {"a.bin", "b.bin"}
         assert all(type(value) is bytes for value in found.values())
     assert list(tmp_path.iterdir()) == [path]
+
+
+# --- datasets, of three images a file ---
+
+
+def folder_of(files):
+    """A zip of named files."""
+
+    def write(buffer):
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, blob in files.items():
+                archive.writestr(name, blob)
+
+    return written(write)
+
+
+def sheet(buffer):
+    Image.fromarray(np.arange(3 * 1024 * 3, dtype=np.uint8).reshape(3, 1024, 3)).save(buffer, "PNG")
+
+
+def idx(*shape):
+    header = np.array([0x0800 + len(shape), *shape], dtype=">u4").tobytes()
+    return header + bytes(range(10)) * (int(np.prod(shape)) // 10 + 1)
+
+
+def idx_files():
+    for split in ("train", "t10k"):
+        for kind, shape in (("images-idx3", (3, 28, 28)), ("labels-idx1", (3,))):
+            size = 4 + 4 * len(shape) + int(np.prod(shape))
+            yield f"{split}-{kind}-ubyte", idx(*shape)[:size]
+
+
+BATCHES = [*(f"data_batch_{k}" for k in range(1, 6)), "test_batch"]
+LABELS_JSON = {"train_lables.json": str([*range(10), *[3] * 5]).encode()}
+LABELS_JSON |= {"test_lables.json": b"[7, 8, 9]"}
+DATASETS = {
+    "cifar10-binary": {f"{name}.bin": bytes(3 * 3073) for name in BATCHES},
+    "cifar10-png-sheets": {f"{name}.png": written(sheet) for name in BATCHES} | LABELS_JSON,
+    "mnist-idx": dict(idx_files()),
+}
+
+
+@pytest.mark.parametrize("kind", DATASETS)
+def test_datasets(tmp_path, monkeypatch, kind):
+    """A damaged member would end the run, or be decoded to other shapes and labels."""
+    monkeypatch.setattr(data, "_CIFAR10_ROWS", 3)
+    monkeypatch.setattr(data, "_MNIST_ROWS", {"train": 3, "t10k": 3})
+    decode, classes = data.FORMATS[kind]
+    path = tmp_path / "dataset.zip"
+    path.write_bytes(folder_of(DATASETS[kind]))
+    assert len(decode(path)[1][0]) == 3
+
+    @settings(fuzzed, max_examples=150)
+    @given(st.sampled_from(sorted(DATASETS[kind])), st.data())
+    def check(name, source):
+        blob = source.draw(damaged([DATASETS[kind][name]]))
+        path.write_bytes(folder_of(DATASETS[kind] | {name: blob}))
+        try:
+            splits = decode(path)
+        except SourceError as error:
+            assert name in str(error)
+            return
+        for images, labels in splits:
+            assert images.dtype == labels.dtype == np.uint8 and images.ndim == 4
+            assert len(images) == len(labels)
+            # The binary form has no list of what a label may be; its content is hashed.
+            assert kind == "cifar10-binary" or labels.max() < len(classes)
+
+    check()
 
 
 # --- weights ---

@@ -17,6 +17,9 @@ CIFAR10_CLASSES = [
 ]
 DIGITS_CLASSES = [str(digit) for digit in range(10)]
 
+# Images in each of CIFAR-10's six files, and in each split of MNIST.
+_CIFAR10_ROWS = 10_000
+_MNIST_ROWS = {"train": 60_000, "t10k": 10_000}
 _ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 
 
@@ -29,9 +32,11 @@ def _decode_cifar10_binary(path):
         records = []
         for name in names:
             raw = np.frombuffer(members[name], dtype=np.uint8)
-            if raw.size != 10_000 * 3073:
-                raise SourceError(f"{name} has {raw.size:,} bytes, expected {10_000 * 3073:,}")
-            records.append(raw.reshape(10_000, 3073))
+            if raw.size != _CIFAR10_ROWS * 3073:
+                raise SourceError(
+                    f"{name} has {raw.size:,} bytes, expected {_CIFAR10_ROWS * 3073:,}"
+                )
+            records.append(raw.reshape(_CIFAR10_ROWS, 3073))
         records = np.concatenate(records)
         images = records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         return np.ascontiguousarray(images), records[:, 0].copy()
@@ -55,9 +60,11 @@ def _decode_cifar10_sheets(path):
             )
         except Exception as error:  # Pillow raises many types on damaged input
             raise SourceError(f"{name} is not a readable PNG ({error})") from error
-        if sheet.shape != (10_000, 1024, 3):
-            raise SourceError(f"{name} is {sheet.shape} pixels, expected (10000, 1024, 3)")
-        return sheet.reshape(10_000, 32, 32, 3)
+        if sheet.shape != (_CIFAR10_ROWS, 1024, 3):
+            raise SourceError(
+                f"{name} is {sheet.shape} pixels, expected {(_CIFAR10_ROWS, 1024, 3)}"
+            )
+        return sheet.reshape(_CIFAR10_ROWS, 32, 32, 3)
 
     def labels(name, count):
         try:
@@ -73,8 +80,8 @@ def _decode_cifar10_sheets(path):
 
     train = np.concatenate([pixels(name) for name in sheets])
     return (
-        (train, labels("train_lables.json", 50_000)),
-        (pixels("test_batch.png"), labels("test_lables.json", 10_000)),
+        (train, labels("train_lables.json", 5 * _CIFAR10_ROWS)),
+        (pixels("test_batch.png"), labels("test_lables.json", _CIFAR10_ROWS)),
     )
 
 
@@ -82,10 +89,9 @@ def _decode_mnist(path):
     """Four IDX files, plain or gzipped: 28×28 grey images and labels from 0 to 9."""
     packed = Path(path).is_dir() and any(Path(path).rglob("*-ubyte.gz"))
     suffix = ".gz" if packed else ""
-    sizes = {"train": 60_000, "t10k": 10_000}
     names = [
         f"{split}-{kind}-ubyte{suffix}"
-        for split in sizes
+        for split in _MNIST_ROWS
         for kind in ("images-idx3", "labels-idx1")
     ]
     members = read_members(path, names)
@@ -105,8 +111,8 @@ def _decode_mnist(path):
         return np.frombuffer(raw, dtype=np.uint8, offset=len(header)).reshape(shape)
 
     def split(name):
-        images = values(f"{name}-images-idx3-ubyte", sizes[name], 28, 28)[..., None]
-        labels = values(f"{name}-labels-idx1-ubyte", sizes[name])
+        images = values(f"{name}-images-idx3-ubyte", _MNIST_ROWS[name], 28, 28)[..., None]
+        labels = values(f"{name}-labels-idx1-ubyte", _MNIST_ROWS[name])
         if labels.max() > 9:
             raise SourceError(f"{name}-labels-idx1-ubyte holds a label above 9")
         return images, labels
