@@ -88,6 +88,32 @@ class Column:
         return np._core.multiarray._reconstruct, (np.ndarray, (0,), b"b"), state
 
 
+class ListedDtype:
+    """Pickles as a dtype whose text is a list."""
+
+    def __reduce__(self):
+        return np.dtype, (["i8"], False, True), (3, "<", None, None, None, -1, -1, 0)
+
+
+class OddColumn(Column):
+    def __reduce__(self):
+        build, arguments, state = super().__reduce__()
+        return build, arguments, (*state[:2], ListedDtype(), *state[3:])
+
+
+class Bare:
+    """Pickles, under another name, as an array that is built without its initialiser or a state."""
+
+
+@pytest.mark.parametrize("odd", [OddColumn, Bare])
+def test_stand_ins_of_other_kinds_are_refused(tmp_path, odd):
+    """The run would end in a TypeError or AttributeError of the reader's own."""
+    body = pickle.dumps(columns(worse_label=odd()), 2)
+    body = body.replace(f"c{__name__}\nBare\n".encode(), b"cnumpy.core.multiarray\n_reconstruct\n")
+    with pytest.raises(SourceError, match="worse_label is not an array"):
+        decode_cifar10n(wheel(tmp_path, body))
+
+
 class Compressed:
     def __reduce__(self):
         return codecs.encode, ("x" * 100, "bz2")

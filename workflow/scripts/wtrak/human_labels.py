@@ -24,8 +24,11 @@ CIFAR10N = {
 class _Inert:
     """What a pickle builds, as the arguments and the state that it gives; nothing acts on them."""
 
+    # For one that is built without its initialiser, as pickles may ask.
+    arguments, state = (), None
+
     def __init__(self, *arguments):
-        self.arguments, self.state = arguments, None
+        self.arguments = arguments
 
     def __setstate__(self, state):
         self.state = state
@@ -76,7 +79,8 @@ def _integers(inert, count):
     if type(dtype) is not _Dtype or type(dtype.state) is not tuple or len(dtype.state) < 2:
         return None
     text, order = dtype.arguments[:1], dtype.state[1]
-    if text not in {(f"{kind}{size}",) for kind in "iu" for size in (1, 2, 4, 8)}:
+    # A list, because what the pickle gives need not be hashable.
+    if text not in [(f"{kind}{size}",) for kind in "iu" for size in (1, 2, 4, 8)]:
         return None
     if shape != (count,) or order not in ("<", ">", "|", "=") or type(raw) is not bytes:
         return None
