@@ -60,11 +60,14 @@ def finished(tmp_path_factory):
 
 
 def cheap_copy(finished, target):
-    """A copy of a finished run of which code is copied, and results are hard links."""
+    """A copy of a finished run: results are hard links, and what is written in place is copied."""
     shutil.copytree(
         finished, target, ignore=lambda folder, names: ["runs"] if folder == str(finished) else []
     )
     subprocess.run(["cp", "-al", str(finished / "runs"), str(target / "runs")], check=True)
+    for name in ("results/logs", "results/benchmarks", ".snakemake"):
+        shutil.rmtree(target / "runs" / "quick" / name)
+        shutil.copytree(finished / "runs" / "quick" / name, target / "runs" / "quick" / name)
     return target
 
 
