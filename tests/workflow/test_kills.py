@@ -1,4 +1,4 @@
-"""One job of each computing rule is killed, and the run itself twenty times, at random moments.
+"""One job of a rule is killed for nearly all rules, and the run itself twenty times, at random.
 
 In the end every result has the bytes of a run that was left alone.
 """

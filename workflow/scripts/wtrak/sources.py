@@ -251,8 +251,8 @@ def _download_packed(client, command, destination_option, pattern, target):
 def read_members(path, names):
     """Read the members of a tar, zip or folder whose base names are `names`, as bytes.
 
-    Nothing is unpacked to disk, so no member can escape, and links are not followed. Memory and
-    time are bounded whatever an archive claims: members over 200 MiB are refused, and archives that
+    Nothing is unpacked to disk, so no member can escape, and links in an archive are not followed.
+    Memory and time are bounded whatever it claims: members over 200 MiB are refused, and tars that
     unpack to more than 1 GiB.
 
     Raises
