@@ -142,3 +142,8 @@ include: "workflow/rules/retraining.smk"
 include: "workflow/rules/convex.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/publish.smk"
+
+
+# Every job knows all that it was made from, so that nothing stale passes as finished.
+LINEAGE = Lineage(workflow.rules, ROOT / "workflow" / "rules")
+LINEAGE.track()

@@ -26,3 +26,9 @@ def following(repository):
     for before, after in re.findall(r"(\d+) -> (\d+)", dot):
         out[names[before]].add(names[after])
     return out
+
+
+def rules_of(output):
+    """Names of the rules in the table at the end of a dry run."""
+    table = output.split("Job stats:")[-1] if "Job stats:" in output else ""
+    return set(re.findall(r"^(\w+) +\d+$", table, flags=re.M)) - {"total", "all"}

@@ -35,6 +35,7 @@ def written(tmp_path):
     inputs = [{"dataset": "digits", "source": "embedded"}, {"weights": "none", "source": "seed"}]
     jobs = {"head/a": {"seconds": 2.0}, "head/b": {"seconds": 3.0}, "page": {"seconds": 1.0}}
     record = {"inputs": inputs, "machine": {"cores": 2}, "commit": "abc", "jobs": jobs}
+    record |= {"versions": {"numpy": "2.0"}, "made_with_other_versions": {}}
     write_json(tmp_path / "provenance.json", record)
     for name in ("claims_figure", "noisy_gallery_mine"):
         (tmp_path / f"{name}.svg").write_text(SVG)

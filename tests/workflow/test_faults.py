@@ -65,7 +65,9 @@ def test_killed_activations_resume_with_equal_bytes(repository, tmp_path):
     assert locked.returncode != 0 and "--unlock" in locked.stdout
     snakemake(repository, *QUICK, "--unlock", "--directory", str(here))
     snakemake(repository, *QUICK, ACTIVATIONS, "--directory", str(here))
-    log = (here / "results" / "logs" / "activations" / "digits_untrained_96.log").read_text()
+    log = (
+        here / "results" / "logs" / "activations" / "digits" / "untrained" / "96.log"
+    ).read_text()
     assert f"{done * 32:,} of 1,437 rows were done before" in log
     assert (here / ACTIVATIONS).read_bytes() == (there / ACTIVATIONS).read_bytes()
     assert not shards_of(here)
@@ -125,7 +127,9 @@ def test_interrupted_run_leaves_neither_lock_nor_half_a_file(repository, tmp_pat
     arguments = (*QUICK, ACTIVATIONS, "--directory", str(folder))
     assert "--unlock" not in snakemake(repository, *arguments).stdout
     assert (folder / ACTIVATIONS).is_file()
-    log = (folder / "results" / "logs" / "activations" / "digits_untrained_96.log").read_text()
+    log = (
+        folder / "results" / "logs" / "activations" / "digits" / "untrained" / "96.log"
+    ).read_text()
     assert "rows were done before" in log
 
 

@@ -1,13 +1,13 @@
 """What an edit re-runs: exactly the rules that it reaches. Dry runs on a finished quick run."""
 
 import os
-import re
 import shutil
 
 import pytest
 import yaml
 
 from conftest import QUICK, REPOSITORY, snakemake
+from rulegraph import rules_of
 
 pytestmark = pytest.mark.slow
 
@@ -64,12 +64,6 @@ GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT, *DE
 DECIDING = {"table1", "table3", "table4", "table5", "table6", "table9", "table10", "table11"}
 DECIDING |= {"frontier", "amplification", "covariance", "lipschitz_tightness", "noisy_suspects"}
 DECIDING |= {"lipschitz_ratio", "mlp_datamodels", "robustness_gap"}
-
-
-def rules_of(output):
-    """Names of the rules in the table at the end of a dry run."""
-    table = output.split("Job stats:")[-1] if "Job stats:" in output else ""
-    return set(re.findall(r"^(\w+) +\d+$", table, flags=re.M)) - {"total", "all"}
 
 
 def planned(repository, *arguments):
@@ -204,6 +198,35 @@ def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable):
     path.write_text(path.read_text().replace(known, "a" * 64))
     expected = {"dataset", "activations", "ood_activations"} | NUMBERS | PLOTS | LAST | NETWORKS
     assert planned(editable)[0] == with_verdicts(expected)
+
+
+def test_values_that_change_places_rerun_what_reads_them(editable):
+    """Snakemake compares values without their names, so that two swapped ones look the same."""
+    (editable / "swapped.yaml").write_text("tightness: {n_points: 10, pairs_per_test: 100}\n")
+    settings = yaml.safe_load((editable / "profiles/quick/config.yaml").read_text())
+    assert settings["tightness"]["n_points"] == 100
+    arguments = ("--configfile", "profiles/quick/config.yaml", "swapped.yaml")
+    assert planned(editable, *arguments)[0] == with_verdicts({*TIGHTNESS, "provenance"})
+
+
+def test_other_sources_rerun_no_job_on_the_data(editable):
+    """A corrected address of the same content would re-run hours of work on it."""
+    (editable / "sources.yaml").write_text(
+        "data: {sources: {digits: [{kind: file, path: digits.tar.gz, format: cifar10-binary}]}}\n"
+    )
+    arguments = ("--configfile", "profiles/quick/config.yaml", "sources.yaml")
+    # Which has them in its configuration.
+    assert planned(editable, *arguments)[0] == {"provenance"}
+
+
+def test_other_versions_of_packages_rerun_the_provenance_alone(editable, tmp_path, monkeypatch):
+    """An update would re-run everything, or no page would say what was made before it."""
+    record = tmp_path / "seaborn-0.0.1.dist-info" / "METADATA"
+    record.parent.mkdir()
+    record.write_text("Metadata-Version: 2.1\nName: seaborn\nVersion: 0.0.1\n")
+    # What comes first on Python's path is what counts as installed.
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert planned(editable)[0] == {"provenance"}
 
 
 def test_mirrors_rerun_nothing(editable):

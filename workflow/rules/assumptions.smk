@@ -22,7 +22,6 @@ rule reading:
         runtime=minutes(30),
     params:
         code=code("reading.py"),
-        content_sha256=content_of,
         experiment=lambda w: w.experiment.partition(VARIED)[0],
         variation=lambda w: w.experiment.partition(VARIED)[2] or "as configured",
         gradient=lambda w: setting(w, "gradient"),

@@ -392,7 +392,6 @@ rule refit:
         mem_mb=megabytes(4000),
         runtime=minutes(60),
     params:
-        content_sha256=content_of,
         code=code("refit.py"),
         recipe=lambda w: stable(config["heads"][setting(w, "head")]),
         gradient=lambda w: setting(w, "gradient"),

@@ -1,10 +1,9 @@
-# Functions for the rules: configuration checks, edit tracking, and lists of targets.
+# Functions for the rules: configuration checks, and lists of targets.
 
-import ast
 import csv
 import hashlib
-import json
 import re
+import sys
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -16,26 +15,12 @@ from snakemake.exceptions import WorkflowError
 
 # Of this file and not of the Snakefile that was called, which may take this workflow as a module.
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
-SCRIPTS = ROOT / "workflow" / "scripts"
+sys.path += [str(ROOT / "workflow"), str(ROOT / "workflow" / "scripts")]
+from wtrak.versions import installed_versions
+from wtrak_plan.tracking import Lineage, code
+
 # Tables that scikit-learn ships, which convex models may be on.
 EMBEDDED_TABLES = ["breast_cancer", "diabetes", "wine"]
-# Rules that run once for every experiment.
-STAGES = [
-    "head",
-    "residuals",
-    "covariance",
-    "scores",
-    "lipschitz",
-    "frontier",
-    "certificates",
-    "deletions",
-    "audit",
-    "refit",
-    "amplification",
-    "cross_leverage",
-    "lipschitz_tightness",
-    "ood",
-]
 # Experiments that claims of the paper are about.
 PAPER_EXPERIMENTS = ["cifar10", "cifar10_5k"]
 # Between the name of an experiment and that of a variation of it.
@@ -292,54 +277,6 @@ def broken_references(config):
     return problems
 
 
-# --- what an edit re-runs ---
-
-
-@cache
-def imported(path):
-    """Files under workflow/scripts that a Python file imports directly, as paths."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise WorkflowError(f"{path}: relative imports escape edit tracking; name wtrak")
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            # A package's __init__ runs whenever a module of it is imported.
-            for depth in range(1, len(parts) + 1):
-                base = SCRIPTS.joinpath(*parts[:depth])
-                found.update(
-                    file
-                    for file in (base.with_suffix(".py"), base / "__init__.py")
-                    if file.is_file()
-                )
-    return found
-
-
-@cache
-def code(script):
-    """Content hashes of a script and all it imports here, as a sorted list for `params`.
-
-    Snakemake sees neither edits to imported modules nor the difference between an edit and a
-    touch; as a parameter, this list re-runs exactly the rules that an edit reaches.
-    """
-    reached, queue = set(), [SCRIPTS / script]
-    while queue:
-        path = queue.pop()
-        if path not in reached:
-            reached.add(path)
-            queue.extend(imported(path))
-    return sorted(
-        f"{path.relative_to(SCRIPTS).as_posix()}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
-        for path in reached
-    )
-
-
 # --- lookups ---
 
 
@@ -525,26 +462,14 @@ def activations_of(wildcards):
     return f"results/activations/{block['dataset']}/{block['backbone']}/{block['image_size']}.safetensors"
 
 
-def decoded(name):
-    """The file of a dataset, whose time counts only when its content is not the configured one.
-
-    So a dataset that is fetched anew, and must be the same to the byte, re-runs nothing. What follows
-    from it needs `content_of` among its parameters too, for content that changed in an earlier run.
-    Snakemake looks at no parameters behind a job that runs, so these alone would not do.
-    """
-    path = f"results/datasets/{name}.safetensors"
-    if name in folders():
-        return path
-    try:
-        found = json.loads(Path(path).with_suffix(".json").read_text("utf-8"))["content_sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return path
-    return ancient(path) if found == config["datasets"][name]["content_sha256"] else path
+def dataset_file(name):
+    """The file of a dataset."""
+    return f"results/datasets/{name}.safetensors"
 
 
 def dataset_of(wildcards):
     """The file of the dataset that the wildcards name, directly or through an experiment."""
-    return decoded(getattr(wildcards, "dataset", None) or setting(wildcards, "dataset"))
+    return dataset_file(getattr(wildcards, "dataset", None) or setting(wildcards, "dataset"))
 
 
 def content_of(wildcards):
@@ -566,7 +491,7 @@ def foreign_of(wildcards):
 
 def foreign_datasets(wildcards):
     """Files of the datasets whose test images are foreign inputs."""
-    return [decoded(name) for name in config["ood"]["datasets"]]
+    return [dataset_file(name) for name in config["ood"]["datasets"]]
 
 
 def removal_experiments():
@@ -578,11 +503,6 @@ def removal_experiments():
 def of_removal(pattern):
     """A path pattern for each of them."""
     return expand(pattern, experiment=removal_experiments())
-
-
-def content_of_retraining():
-    """Hash of the content of the dataset that networks are trained anew on."""
-    return config["datasets"][config["retraining"]["dataset"]]["content_sha256"]
 
 
 def of_networks(pattern):
@@ -624,7 +544,7 @@ def datasets_of_task(name):
 
 def images_of_task(wildcards):
     """The file of that dataset."""
-    return [decoded(name) for name in datasets_of_task(wildcards.task)]
+    return [dataset_file(name) for name in datasets_of_task(wildcards.task)]
 
 
 def of_experiments(pattern):
@@ -672,43 +592,6 @@ def all_records():
     """Provenance records of every dataset and backbone that is used."""
     further = {f"results/datasets/{name}.json" for name in further_datasets()}
     return sorted({*records(chosen_experiments()), *further})
-
-
-def benchmarks():
-    """Benchmark files of every job behind the results, for their wall times."""
-    attributed = experiments()
-    varied = [f"{name}{VARIED}{v}" for name in attributed for v in variations()]
-    datasets, jobs = further_datasets(), set()
-    for name in [*chosen_experiments(), *varied]:
-        block = experiment_block(name)
-        shared = f"{block['dataset']}_{block['backbone']}_{block['image_size']}"
-        datasets.add(block["dataset"])
-        jobs |= {("backbone", block["backbone"]), ("activations", shared)}
-        if name in attributed:
-            jobs.add(("ood_activations", shared))
-        if name in [*attributed, *varied]:
-            jobs.add(("reading", name))
-        if name in chosen_experiments():
-            jobs |= {("head", name), ("suspicious_labels", name)}
-    jobs |= {("image_folder" if name in folders() else "dataset", name) for name in datasets}
-    jobs |= {(stage, name) for stage in STAGES for name in attributed}
-    paths = {f"results/benchmarks/{stage}/{name}.tsv" for stage, name in jobs}
-    if attributed:
-        paths |= {f"results/benchmarks/{stage}.tsv" for stage in ("wrif_cost", "robustness_gap")}
-        paths |= {*of_removal("results/benchmarks/head_removal/{experiment}.tsv")}
-        paths |= {f"results/benchmarks/{stage}.tsv" for stage in ("mlp_models", "mlp_speed")}
-        for stage, of in (
-            ("mlp_scores", of_networks),
-            ("mlp_removal", of_removed_shares),
-            ("mlp_subsets", of_subset_parts),
-        ):
-            paths |= {*of(f"results/benchmarks/{stage}/{{}}.tsv")}
-        for stage in ("convex_task", "wrif_orders", "wrif_coverage", "wrif_attacks"):
-            paths |= {*of_tasks(f"results/benchmarks/{stage}/{{task}}.tsv")}
-        for stage in ("noisy_heads", "detectors"):
-            pattern = f"results/benchmarks/{stage}/{{noise}}_{{experiment}}.tsv"
-            paths |= {*of_noise(pattern), *of_fits(pattern)}
-    return sorted(paths)
 
 
 def stable(value):

@@ -17,9 +17,6 @@ rule convex_task:
         runtime=minutes(5),
     params:
         code=code("convex_task.py"),
-        content_sha256=lambda w: [
-            config["datasets"][name]["content_sha256"] for name in datasets_of_task(w.task)
-        ],
         task=task_of,
     message:
         "Prepare the features of {wildcards.task}"

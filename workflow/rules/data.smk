@@ -21,11 +21,12 @@ rule dataset:
         data_mirrors=":".join(config["data"]["mirrors"]),
         mem_mb=megabytes(2000),
         runtime=minutes(30),
-    # Nor is the code tracked: whatever it is, the content is that of the hash or is refused. Behind a
-    # job that runs, Snakemake looks at no parameters, so that an edit which reaches all rules would
-    # leave those that take a dataset as ``ancient`` as they are until the next call.
+    # Nor are the code and the sources tracked: whatever they are, the content is that of the hash or
+    # is refused. Snakemake does not track a parameter that is a function of the resources.
     params:
-        sources=lambda w: stable(config["data"]["sources"][config["datasets"][w.dataset]["source"]]),
+        sources=lambda w, resources: config["data"]["sources"][
+            config["datasets"][w.dataset]["source"]
+        ],
         content_sha256=content_of,
     message:
         "Fetch and check the dataset {wildcards.dataset}"
@@ -102,9 +103,9 @@ rule activations:
     output:
         "results/activations/{dataset}/{backbone}/{size}.safetensors",
     log:
-        "results/logs/activations/{dataset}_{backbone}_{size}.log",
+        "results/logs/activations/{dataset}/{backbone}/{size}.log",
     benchmark:
-        "results/benchmarks/activations/{dataset}_{backbone}_{size}.tsv"
+        "results/benchmarks/activations/{dataset}/{backbone}/{size}.tsv"
     conda:
         "../../envs/wtrak.yaml"
     threads: 16
@@ -114,7 +115,6 @@ rule activations:
         runtime=minutes(120),
     params:
         code=code("activations.py"),
-        content_sha256=content_of,
         architecture=lambda w: config["backbones"][w.backbone]["architecture"],
         batch_size=config["activations"]["batch_size"],
         shard_size=config["activations"]["shard_size"],

@@ -21,7 +21,6 @@ rule head:
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
-        content_sha256=content_of,
         code=code("head.py"),
         n_train=lambda w: setting(w, "n_train"),
         subset_seed=lambda w: setting(w, "subset_seed"),
@@ -50,7 +49,6 @@ rule residuals:
         mem_mb=megabytes(2000),
         runtime=minutes(10),
     params:
-        content_sha256=content_of,
         code=code("residuals.py"),
         gradient=lambda w: setting(w, "gradient"),
         test_label=lambda w: setting(w, "test_label"),

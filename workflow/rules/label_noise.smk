@@ -3,7 +3,7 @@
 
 rule human_labels:
     input:
-        dataset=decoded(config["human_labels"]["dataset"]),
+        dataset=dataset_file(config["human_labels"]["dataset"]),
     output:
         labels="results/human_labels.safetensors",
         record="results/human_labels.json",
@@ -38,9 +38,9 @@ rule noisy_heads:
         heads="results/label_noise/{experiment}/{noise}/heads.safetensors",
         fits="results/label_noise/{experiment}/{noise}/fits.csv",
     log:
-        "results/logs/noisy_heads/{noise}_{experiment}.log",
+        "results/logs/noisy_heads/{experiment}/{noise}.log",
     benchmark:
-        "results/benchmarks/noisy_heads/{noise}_{experiment}.tsv"
+        "results/benchmarks/noisy_heads/{experiment}/{noise}.tsv"
     conda:
         "../../envs/wtrak.yaml"
     threads: 16
@@ -50,7 +50,6 @@ rule noisy_heads:
         runtime=minutes(60),
     params:
         code=code("noisy_heads.py"),
-        content_sha256=content_of,
         n_train=lambda w: setting(w, "n_train"),
         subset_seed=lambda w: setting(w, "subset_seed"),
         recipe=lambda w: stable(config["heads"][setting(w, "head")]),
@@ -74,9 +73,9 @@ rule detectors:
         curves="results/label_noise/{experiment}/{noise}/curves.csv",
         scores="results/label_noise/{experiment}/{noise}/scores.safetensors",
     log:
-        "results/logs/detectors/{noise}_{experiment}.log",
+        "results/logs/detectors/{experiment}/{noise}.log",
     benchmark:
-        "results/benchmarks/detectors/{noise}_{experiment}.tsv"
+        "results/benchmarks/detectors/{experiment}/{noise}.tsv"
     conda:
         "../../envs/wtrak.yaml"
     threads: 16

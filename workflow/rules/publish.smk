@@ -3,9 +3,10 @@
 
 rule provenance:
     input:
+        # Of every job behind the results: for wall times, and for versions of packages.
+        unpack(lambda w: LINEAGE.records_behind(FIGURES + TABLES)),
         results=FIGURES + TABLES,
         records=all_records(),
-        benchmarks=benchmarks(),
     output:
         report(
             "results/provenance.json",
@@ -23,6 +24,8 @@ rule provenance:
     params:
         code=code("provenance.py"),
         config=published_config(),
+        # An update of a package re-runs this alone, so that the page says what was made before it.
+        versions=stable(installed_versions()),
     message:
         "Write down the configuration, versions, data, machine and times behind the results"
     script:

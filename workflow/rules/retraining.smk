@@ -23,7 +23,6 @@ rule head_removal:
         runtime=minutes(60),
     params:
         code=code("head_removal.py"),
-        content_sha256=content_of,
         n_train=lambda w: setting(w, "n_train"),
         recipe=lambda w: stable(config["heads"][setting(w, "head")]),
         gradient=lambda w: setting(w, "gradient"),
@@ -110,7 +109,7 @@ rule table10:
 
 rule mlp_models:
     input:
-        dataset=decoded(config["retraining"]["dataset"]),
+        dataset=dataset_file(config["retraining"]["dataset"]),
     output:
         "results/retraining/models.safetensors",
     log:
@@ -126,7 +125,6 @@ rule mlp_models:
         runtime=minutes(60),
     params:
         code=code("mlp_models.py"),
-        content_sha256=content_of_retraining(),
         recipe=stable(config["retraining"]["recipe"]),
         models=config["retraining"]["networks"],
         device=config["compute"]["device"],
@@ -138,7 +136,7 @@ rule mlp_models:
 
 rule mlp_scores:
     input:
-        dataset=decoded(config["retraining"]["dataset"]),
+        dataset=dataset_file(config["retraining"]["dataset"]),
         models="results/retraining/models.safetensors",
     output:
         "results/retraining/scores/{network}.safetensors",
@@ -155,7 +153,6 @@ rule mlp_scores:
         runtime=minutes(60),
     params:
         code=code("mlp_scores.py"),
-        content_sha256=content_of_retraining(),
         recipe=stable(config["retraining"]["recipe"]),
         projection=config["retraining"]["projection"],
         ridge=config["retraining"]["ridge"],
@@ -174,7 +171,7 @@ rule mlp_scores:
 
 rule mlp_removal:
     input:
-        dataset=decoded(config["retraining"]["dataset"]),
+        dataset=dataset_file(config["retraining"]["dataset"]),
         scores=of_networks("results/retraining/scores/{}.safetensors"),
     output:
         "results/retraining/removal/{share}.csv",
@@ -191,7 +188,6 @@ rule mlp_removal:
         runtime=minutes(60),
     params:
         code=code("mlp_removal.py"),
-        content_sha256=content_of_retraining(),
         recipe=stable(config["retraining"]["recipe"]),
         stack=config["retraining"]["stack"],
         seeds=config["retraining"]["removal"]["seeds"],
@@ -204,7 +200,7 @@ rule mlp_removal:
 
 rule mlp_subsets:
     input:
-        dataset=decoded(config["retraining"]["dataset"]),
+        dataset=dataset_file(config["retraining"]["dataset"]),
     output:
         "results/retraining/subsets/{part}.safetensors",
     log:
@@ -220,7 +216,6 @@ rule mlp_subsets:
         runtime=minutes(60),
     params:
         code=code("mlp_subsets.py"),
-        content_sha256=content_of_retraining(),
         recipe=stable(config["retraining"]["recipe"]),
         stack=config["retraining"]["stack"],
         n_test=config["retraining"]["n_test"],
@@ -238,7 +233,7 @@ rule mlp_subsets:
 
 rule mlp_speed:
     input:
-        dataset=decoded(config["retraining"]["dataset"]),
+        dataset=dataset_file(config["retraining"]["dataset"]),
     output:
         "results/retraining/speed.csv",
     log:
@@ -254,7 +249,6 @@ rule mlp_speed:
         runtime=minutes(20),
     params:
         code=code("mlp_speed.py"),
-        content_sha256=content_of_retraining(),
         recipe=stable(config["retraining"]["recipe"]),
         stack=config["retraining"]["stack"],
         repeats=3,

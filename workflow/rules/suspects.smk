@@ -22,7 +22,6 @@ rule suspicious_labels:
         runtime=minutes(30),
     params:
         code=code("suspicious_labels.py"),
-        content_sha256=content_of,
         gradient=lambda w: setting(w, "gradient"),
         ridge=lambda w: setting(w, "ridge"),
         recipe=lambda w: stable(config["heads"][setting(w, "head")]),
@@ -61,7 +60,6 @@ rule gallery:
         runtime=minutes(5),
     params:
         code=code("gallery.py"),
-        content_sha256=content_of,
         title=lambda w: f"{w.experiment}, labels as they come",
         rank_by=config["suspects"]["rank_by"],
         shown=config["suspects"]["shown"],
@@ -80,9 +78,9 @@ rule noisy_suspects:
     output:
         "results/label_noise/{experiment}/{noise}/suspects.csv",
     log:
-        "results/logs/noisy_suspects/{noise}_{experiment}.log",
+        "results/logs/noisy_suspects/{experiment}/{noise}.log",
     benchmark:
-        "results/benchmarks/noisy_suspects/{noise}_{experiment}.tsv"
+        "results/benchmarks/noisy_suspects/{experiment}/{noise}.tsv"
     conda:
         "../../envs/wtrak.yaml"
     resources:
@@ -90,7 +88,6 @@ rule noisy_suspects:
         runtime=minutes(5),
     params:
         code=code("noisy_suspects.py"),
-        content_sha256=content_of,
         rank_by=config["suspects"]["rank_by"],
     message:
         "List the suspicious labels of {wildcards.experiment}, {wildcards.noise}"
@@ -117,7 +114,6 @@ use rule gallery as noisy_gallery with:
         "results/benchmarks/noisy_gallery/{experiment}.tsv"
     params:
         code=code("gallery.py"),
-        content_sha256=content_of,
         title=lambda w: f"{w.experiment}, {config['label_noise']['figure']}",
         rank_by=config["suspects"]["rank_by"],
         shown=config["suspects"]["shown"],

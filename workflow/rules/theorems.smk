@@ -126,9 +126,9 @@ rule ood_activations:
     output:
         "results/ood/{dataset}/{backbone}/{size}.safetensors",
     log:
-        "results/logs/ood_activations/{dataset}_{backbone}_{size}.log",
+        "results/logs/ood_activations/{dataset}/{backbone}/{size}.log",
     benchmark:
-        "results/benchmarks/ood_activations/{dataset}_{backbone}_{size}.tsv"
+        "results/benchmarks/ood_activations/{dataset}/{backbone}/{size}.tsv"
     conda:
         "../../envs/wtrak.yaml"
     threads: 16
@@ -138,10 +138,6 @@ rule ood_activations:
         runtime=minutes(30),
     params:
         code=code("ood_activations.py"),
-        content_sha256=content_of,
-        others_sha256=[
-            config["datasets"][name]["content_sha256"] for name in config["ood"]["datasets"]
-        ],
         architecture=lambda w: config["backbones"][w.backbone]["architecture"],
         batch_size=config["activations"]["batch_size"],
         precision=config["activations"]["precision"],
@@ -179,7 +175,6 @@ rule ood:
         runtime=minutes(30),
     params:
         code=code("ood.py"),
-        content_sha256=content_of,
         gradient=lambda w: setting(w, "gradient"),
         ridge=lambda w: setting(w, "ridge"),
         neighbours=config["ood"]["neighbours"],

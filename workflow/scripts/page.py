@@ -114,6 +114,21 @@ def times(jobs):
     return table_of(["rule", "jobs", "seconds"], rows)
 
 
+def versions_in_words(record):
+    """One or two sentences on the packages that results were made with."""
+    known = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    others = record["made_with_other_versions"]
+    if not others:
+        return f"Every job ran with {known}."
+    jobs = sorted({name for names in others.values() for name in names})
+    shown = ", ".join(jobs[:5]) + (" and more" if len(jobs) > 5 else "")
+    return (
+        f"Installed now: {known}. {len(jobs)} of {len(record['jobs'])} jobs ran with other "
+        f"versions ({', '.join(others)}): {shown}. All of them are in provenance.json. "
+        "To make these results again with what is installed: snakemake --forceall."
+    )
+
+
 def main(smk):
     ledger, record = read_csv(smk.input.claims), read_json(smk.input.provenance)
     captions, named = smk.params.captions, []
@@ -158,6 +173,7 @@ def main(smk):
         parts.append(f"<li>{html.escape(line)}</li>")
     machine = "; ".join(f"{key}: {value}" for key, value in record["machine"].items())
     parts.append(f"</ul><p>Commit {record['commit']}. {html.escape(machine)}.</p>")
+    parts.append(f"<p>{html.escape(versions_in_words(record))}</p>")
     parts.append(
         "<details><summary>Wall time of every rule</summary>"
         f"{times(record['jobs'])}</details>"

@@ -1,7 +1,6 @@
 """What stands behind the results: configuration, versions, data, weights, machine, times."""
 
 import csv
-import importlib.metadata
 import os
 import platform
 import shutil
@@ -10,11 +9,7 @@ from pathlib import Path
 
 from wtrak.io import read_json, sha256_file, write_json
 from wtrak.runtime import describe_device, run, select_device
-
-PACKAGES = [
-    *("snakemake", "torch", "torchvision", "numpy", "scipy", "pandas"),
-    *("seaborn", "matplotlib", "scikit-learn", "safetensors", "cleanlab"),
-]
+from wtrak.versions import other_versions
 
 
 def git_commit(folder):
@@ -32,13 +27,19 @@ def git_commit(folder):
     return commit.stdout.strip() + (" with uncommitted changes" if changed else "")
 
 
+def job_name(path):
+    """A job's rule and wildcards, from the path of its log or benchmark file."""
+    path = Path(path)
+    return "/".join(path.parts[path.parts.index("results") + 2 :]).removesuffix(path.suffix)
+
+
 def wall_times(paths):
     """Seconds and peak memory of each job, from its benchmark file, by rule and wildcards."""
     times = {}
     for path in sorted(map(Path, paths)):
         with path.open(newline="") as file:
             row = next(csv.DictReader(file, delimiter="\t"))
-        name = "/".join(path.with_suffix("").parts[2:])
+        name = job_name(path)
         times[name] = {"seconds": round(float(row["s"]), 1)}
         if row["max_rss"] not in ("NA", "-"):
             times[name]["peak_memory_mb"] = round(float(row["max_rss"]))
@@ -52,8 +53,11 @@ def main(smk):
         "commit": git_commit(smk.scriptdir),
         "config": smk.params.config,
         "inputs": [read_json(path) for path in smk.input.records],
-        "versions": {"python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in PACKAGES},
+        "versions": smk.params.versions,
+        # Nothing is made again for another version of a package; what is older is named here.
+        "made_with_other_versions": other_versions(
+            {job_name(path): path for path in smk.input.logs}, smk.params.versions
+        ),
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
             "cores": os.cpu_count(),

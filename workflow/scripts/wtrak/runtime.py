@@ -12,6 +12,7 @@ import traceback
 from pathlib import Path
 
 from wtrak.errors import WtrakError
+from wtrak.versions import versions_line
 
 _terminal = sys.__stderr__
 # Open lock files of the cards that this process holds, by index.
@@ -20,6 +21,8 @@ _held = {}
 
 def run(main, smk):
     """Call ``main(smk)`` with stdout, stderr and tracebacks in the rule's log file.
+
+    The last line of the log of a job that succeeds has the versions of the packages it used.
 
     An anticipated fault (`WtrakError`) is shown on the terminal as its message alone; any other
     exception as one line that points to the log. Both end the process with status 1.
@@ -37,6 +40,7 @@ def run(main, smk):
                 if getattr(smk, "threads", None):
                     use_threads(int(smk.threads))
                 main(smk)
+                print(versions_line())
             except Exception as error:
                 message = f"{smk.rule}: {_in_words(error, path)}"
                 # A log on a full disk takes no traceback, and must not hide the reason.
