@@ -90,7 +90,7 @@ TABLES = expand(
         "table10",
         "table11",
     ],
-    format=["csv", "md", "tex", "html"],
+    format=["csv", "numbers.csv", "md", "tex", "html"],
 )
 FIGURES, TABLES = needed(FIGURES), needed(TABLES)
 FIGURES += GALLERIES

@@ -182,7 +182,7 @@ def test_figures_and_table_are_drawn(folder):
         call(script, folder, drawn, inputs=inputs, **shared)
         text = (folder / "f.svg").read_text()
         assert text.startswith("<?xml")
-    outputs = {suffix: f"t.{suffix}" for suffix in ("csv", "md", "tex", "html")}
+    outputs = {suffix: f"t.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
     inputs = {"orders": paths["orders"], "coverage": paths["coverage"], "cost": "cost.csv"}
     inputs["attacks"] = [f"{task}_attacks.csv" for task in TASKS]
     call(table9_script, folder, outputs, inputs=inputs, **shared)

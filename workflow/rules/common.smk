@@ -373,7 +373,7 @@ def needed(targets):
         "fig7_head_removal": removal_experiments(),
         "table10": removal_experiments(),
     }
-    return [path for path in targets if behind.get(Path(path).stem, True)]
+    return [path for path in targets if behind.get(Path(path).name.split(".")[0], True)]
 
 
 def folders():

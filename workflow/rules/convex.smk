@@ -266,6 +266,7 @@ rule table9:
         csv="results/tables/table9.csv",
         md="results/tables/table9.md",
         tex="results/tables/table9.tex",
+        numbers="results/tables/table9.numbers.csv",
         html=report(
             "results/tables/table9.html",
             caption="../report/table9.rst",

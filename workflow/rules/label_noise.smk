@@ -169,6 +169,7 @@ rule table6:
         csv="results/tables/table6.csv",
         md="results/tables/table6.md",
         tex="results/tables/table6.tex",
+        numbers="results/tables/table6.numbers.csv",
         html=report(
             "results/tables/table6.html",
             caption="../report/table6.rst",
@@ -235,6 +236,7 @@ rule table7:
         csv="results/tables/table7.csv",
         md="results/tables/table7.md",
         tex="results/tables/table7.tex",
+        numbers="results/tables/table7.numbers.csv",
         html=report(
             "results/tables/table7.html",
             caption="../report/table7.rst",

@@ -232,6 +232,7 @@ rule table4:
         csv="results/tables/table4.csv",
         md="results/tables/table4.md",
         tex="results/tables/table4.tex",
+        numbers="results/tables/table4.numbers.csv",
         html=report(
             "results/tables/table4.html",
             caption="../report/table4.rst",
