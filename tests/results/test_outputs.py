@@ -2,7 +2,6 @@
 
 import os
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,17 +9,7 @@ import pytest
 from wtrak.claims import NOT_RUN, VERDICTS
 from wtrak.io import load_arrays, read_csv, read_json
 
-# The folder of results; without one, those of the quick run, which is slow.
-FOLDER = os.environ.get("WTRAK_RESULTS")
-pytestmark = [] if FOLDER else pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def results(request):
-    """The folder of results."""
-    if FOLDER:
-        return Path(FOLDER)
-    return request.getfixturevalue("finished") / "runs" / "quick" / "results"
+pytestmark = [] if "WTRAK_RESULTS" in os.environ else pytest.mark.slow
 
 
 def experiments(results):

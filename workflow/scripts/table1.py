@@ -147,7 +147,7 @@ def display_certified(records, papers):
                 {
                     "experiment": name,
                     "pairs certified at": where,
-                    "radius": radius,
+                    "radius (ε, deletions)": radius,
                     "Euclidean": percentage(euclidean),
                     "natural": percentage(natural),
                     "paper: Euclidean": percentage(paper_euclidean),
