@@ -7,7 +7,7 @@ import re
 import pandas as pd
 
 _DIGITS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
-_NUMBER = re.compile(rf"([-+−]?)(\d[\d,]*(?:\.\d+)?)(?:×10([{_DIGITS}]+))?|∞")
+_NUMBER = re.compile(rf"((?<![\w²])[-+−])?(\d[\d,]*(?:\.\d+)?)(?:×10([{_DIGITS}]+))?|∞")
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -115,7 +115,7 @@ def missing(tables, numbers):
     places = {
         (row["part"], row["row"], row["column"]): row for row in numbers.to_dict("records")
     }
-    words = _text_columns(tables, numbers)
+    words = text_columns(tables, numbers)
     for heading, (head, *rows) in tables.items():
         for place, cells in enumerate(rows, start=1):
             label = ", ".join(cells[: words[heading]])
@@ -140,7 +140,7 @@ def missing(tables, numbers):
     return out
 
 
-def _text_columns(tables, numbers):
+def text_columns(tables, numbers):
     """How many leading columns of each table hold words: those that its labels are made of."""
     out = {}
     for heading, (_, *rows) in tables.items():

@@ -1,9 +1,11 @@
 """Every number that a reader sees stands in a CSV file, or in the provenance, with its unit."""
 
 import html
+import json
 import os
 import re
 
+import numpy as np
 import pytest
 
 from results.shown import (
@@ -13,7 +15,9 @@ from results.shown import (
     latex_tables,
     markdown_tables,
     missing,
+    numbers_in,
     read_numbers,
+    text_columns,
 )
 from wtrak.io import read_csv, read_json
 
@@ -54,9 +58,7 @@ def test_latex_shows_the_numbers_of_the_page(results):
 
 @pytest.fixture(scope="module")
 def page(results):
-    path = results / "index.html"
-    # Checks may run before the page is written; the workflow runs them after it.
-    return path.read_text("utf-8")
+    return (results / "index.html").read_text("utf-8")
 
 
 def test_page_shows_the_numbers_of_the_tables(results, page):
@@ -69,7 +71,6 @@ def test_page_shows_the_numbers_of_the_tables(results, page):
 def test_verdicts_of_the_page_stand_in_the_ledger(results, page):
     """The front of the page would count or quote what the ledger does not say."""
     ledger = read_csv(results / "tables" / "claims.csv")
-    chips = dict(re.findall(r"<b>(\d+)</b>([^<]+)</span>", page))
     counts = ledger["verdict"].value_counts()
     assert {html.unescape(name): int(count) for count, name in re.findall(
         r"<b>(\d+)</b>([^<]+)</span>", page
@@ -102,3 +103,52 @@ def test_provenance_on_the_page_is_that_of_the_record(results, page):
     for rule, jobs, total in rows:
         assert int(jobs) == len(seconds[rule])
         assert agrees(total, [sum(seconds[rule])]), rule
+
+
+def settings_of(results):
+    """Numbers of the configuration and the inputs, as shares and as percentages, and few more."""
+    record = read_json(results / "provenance.json")
+    text = json.dumps([record["config"], record["inputs"]], ensure_ascii=False)
+    text = re.sub(r'"[0-9a-f]{40,}"', '""', text)
+    found = [value for value, _ in numbers_in(text)]
+    found += map(float, re.findall(r"[\d.]+e-?\d+", text))
+    # The confidence of intervals, and what formulas hold.
+    return {round(factor * abs(value), 9) for value in [*found, 95, 1, 2] for factor in (1, 100)}
+
+
+def test_words_of_tables_hold_settings_only(results):
+    """A computed number in a heading, name or footer would stand in no file."""
+    known = settings_of(results)
+    for name, path, numbers in tables(results):
+        page = path.read_text("utf-8")
+        shown = html_tables(page)
+        words = text_columns(shown, numbers)
+        texts = [*shown, html.unescape(re.search(r"<p class=footer>(.*?)</p>", page).group(1))]
+        for heading, (head, *rows) in shown.items():
+            texts += head
+            # Words of the ledger and of what the paper says against itself are typed, not computed.
+            texts += [c for row in rows for c in row[: words[heading]] if name != "claims"]
+        for text in texts:
+            unknown = [v for v, _ in numbers_in(text) if round(abs(v), 9) not in known]
+            assert not unknown, (name, text)
+
+
+def test_numbers_in_figures_stand_in_a_file(results):
+    """A legend would show what somebody has to read off a picture."""
+    known = settings_of(results)
+    files = [*(results / "tables").glob("*.numbers.csv"), *(results / "figures").glob("*.csv")]
+    columns = ["value", "half_width", "low", "high"]
+    values = np.concatenate([read_csv(p).reindex(columns=columns).to_numpy(float).ravel() for p in files])
+    values = np.unique(values[np.isfinite(values)])
+    for path in sorted((results / "figures").glob("*.svg")):
+        # Titles of a gallery are labels of its images, and names in the ledger are typed.
+        if path.stem.startswith(("gallery", "noisy_gallery")):
+            continue
+        claims = set(read_csv(results / "tables" / "claims.csv")["claim"])
+        for text in re.findall(r"<!-- (.*?) -->", path.read_text("utf-8"), flags=re.S):
+            # Ticks are numbers alone.
+            if text in claims or not re.search(r"[^\W\d_]", re.sub(r"\\\w+", "", text)):
+                continue
+            for value, half in numbers_in(re.sub(r"[Qₖ]?\$\^?{?|}?\$", " ", text)):
+                near = np.abs(np.abs(values) - abs(value)) <= half * (1 + 1e-6)
+                assert round(abs(value), 9) in known or near.any(), (path.name, text, value)

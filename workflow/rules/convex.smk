@@ -177,6 +177,7 @@ rule fig1_robustness_gap:
             labels={"figure": "Fig. 1: convex and deep"},
         ),
         pdf="results/figures/fig1_robustness_gap.pdf",
+        numbers="results/figures/fig1_robustness_gap.numbers.csv",
     log:
         "results/logs/fig1_robustness_gap.log",
     benchmark:

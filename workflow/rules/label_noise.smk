@@ -111,6 +111,7 @@ rule fig5_label_noise:
             labels={"figure": "Fig. 5: wrong labels found by self-influence"},
         ),
         pdf="results/figures/fig5_label_noise.pdf",
+        numbers="results/figures/fig5_label_noise.numbers.csv",
     log:
         "results/logs/fig5_label_noise.log",
     benchmark:

@@ -35,6 +35,7 @@ rule reduction_theorem:
             labels={"figure": "Is the reduction of order √κ?"},
         ),
         pdf="results/figures/reduction_theorem.pdf",
+        numbers="results/figures/reduction_theorem.numbers.csv",
     log:
         "results/logs/reduction_theorem.log",
     benchmark:
