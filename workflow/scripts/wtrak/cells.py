@@ -72,6 +72,8 @@ def with_ends(value, low, high, unit, digits=2):
 
 def with_decimals(value, low, high, decimals, unit):
     """A number with the ends of its interval, all with so many decimals."""
+    if _missing(value):
+        return NONE
     text = f"{value:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
     return Cell(text, unit, value, low=low, high=high)
 
