@@ -39,7 +39,8 @@ def agrees(shown, values):
     """Whether the numbers of a text are the roundings of some values, in this order."""
     found = numbers_in(shown)
     return len(found) == len(values) and all(
-        number == value or abs(number - value) <= half * (1 + 1e-6) + 1e-12 * abs(value)
+        number == value
+        or (math.isfinite(value) and abs(number - value) <= half * (1 + 1e-6) + 1e-12 * abs(value))
         for (number, half), value in zip(found, values, strict=True)
     )
 

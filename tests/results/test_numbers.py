@@ -1,11 +1,14 @@
 """Every number that a reader sees stands in a CSV file, or in the provenance, with its unit."""
 
+import fnmatch
 import html
 import json
 import os
 import re
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from results.shown import (
@@ -21,6 +24,7 @@ from results.shown import (
 )
 from wtrak.io import read_csv, read_json
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [] if "WTRAK_RESULTS" in os.environ else pytest.mark.slow
 
 
@@ -152,3 +156,25 @@ def test_numbers_in_figures_stand_in_a_file(results):
             for value, half in numbers_in(re.sub(r"[Qₖ]?\$\^?{?|}?\$", " ", text)):
                 near = np.abs(np.abs(values) - abs(value)) <= half * (1 + 1e-6)
                 assert round(abs(value), 9) in known or near.any(), (path.name, text, value)
+
+
+def test_every_column_has_a_unit(results):
+    """A reader could not say what a column is in."""
+    columns = pd.read_csv(ROOT / "workflow" / "resources" / "columns.csv", dtype=str)
+    assert columns["unit"].notna().all() and columns["meaning"].notna().all()
+    assert not columns.duplicated(["files", "column"]).any()
+    documented = list(zip(columns["files"], columns["column"], strict=True))
+    found = [path for path in results.rglob("*.csv") if "published" not in path.parts]
+    assert len(found) > 20
+    for path in found:
+        name = path.relative_to(results).as_posix()
+        for column in pd.read_csv(path, nrows=0).columns:
+            fitting = [
+                (files, pattern)
+                for files, pattern in documented
+                if fnmatch.fnmatchcase(name, files) and fnmatch.fnmatchcase(column, pattern)
+            ]
+            # Rows of certain files before those of all, and a column's name before a pattern.
+            special = [row for row in fitting if row[0] != "*"] or fitting
+            named = [row for row in special if row[1] == column] or special
+            assert len(named) == 1, (name, column, named)
