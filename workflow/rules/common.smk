@@ -819,11 +819,11 @@ def captions():
 
 @cache
 def suite_of_results():
-    """Content hash of each file of the tests that run on results."""
-    folder = ROOT / "tests" / "results"
+    """Content hash of each file of the tests that run on results, and of what they read."""
+    columns = ROOT / "workflow" / "resources" / "columns.csv"
     return [
         f"{path.name}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
-        for path in sorted(folder.glob("*.py"))
+        for path in [columns, *sorted((ROOT / "tests" / "results").glob("*.py"))]
     ]
 
 
