@@ -282,9 +282,11 @@ def test_gap_compares_both_models_on_the_same_draws(folder):
     call(
         fig1_script,
         folder,
-        {"svg": "f.svg", "pdf": "f.pdf"},
+        {"svg": "f.svg", "pdf": "f.pdf", "numbers": "f.csv"},
         inputs=outputs,
         settings=settings,
         notice="",
     )
     assert (folder / "f.svg").read_text().startswith("<?xml")
+    printed = pd.read_csv(folder / "f.csv").set_index("what")["value"]
+    assert printed["networks trained anew"] == 4
