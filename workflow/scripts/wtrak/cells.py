@@ -1,7 +1,6 @@
 """Cells of tables: what a reader sees, with the numbers behind it and their unit.
 
-Units are words, and those of a column of the same name in ``workflow/resources/columns.csv``;
-``1`` is a pure number.
+Units are written as in ``workflow/resources/columns.csv``; ``1`` is a pure number.
 """
 
 import math
