@@ -113,9 +113,7 @@ def missing(tables, numbers):
         One a number, with its place; empty if all is well.
     """
     out, used = [], 0
-    places = {
-        (row["part"], row["row"], row["column"]): row for row in numbers.to_dict("records")
-    }
+    places = {(row["part"], row["row"], row["column"]): row for row in numbers.to_dict("records")}
     words = text_columns(tables, numbers)
     for heading, (head, *rows) in tables.items():
         for place, cells in enumerate(rows, start=1):

@@ -76,9 +76,8 @@ def test_verdicts_of_the_page_stand_in_the_ledger(results, page):
     """The front of the page would count or quote what the ledger does not say."""
     ledger = read_csv(results / "tables" / "claims.csv")
     counts = ledger["verdict"].value_counts()
-    assert {html.unescape(name): int(count) for count, name in re.findall(
-        r"<b>(\d+)</b>([^<]+)</span>", page
-    )} == counts.to_dict(), chips
+    chips = re.findall(r"<b>(\d+)</b>([^<]+)</span>", page)
+    assert {name: int(count) for count, name in chips} == counts.to_dict()
     (table,) = re.findall(r"<div id=verdicts>.*?<table>(.*?)</table>", page, flags=re.S)
     _, *rows = html_rows(table)
     assert len(rows) == len(ledger)
@@ -142,7 +141,8 @@ def test_numbers_in_figures_stand_in_a_file(results):
     known = settings_of(results)
     files = [*(results / "tables").glob("*.numbers.csv"), *(results / "figures").glob("*.csv")]
     columns = ["value", "half_width", "low", "high"]
-    values = np.concatenate([read_csv(p).reindex(columns=columns).to_numpy(float).ravel() for p in files])
+    frames = [read_csv(path).reindex(columns=columns) for path in files]
+    values = np.concatenate([frame.to_numpy(float).ravel() for frame in frames])
     values = np.unique(values[np.isfinite(values)])
     for path in sorted((results / "figures").glob("*.svg")):
         # Titles of a gallery are labels of its images, and names in the ledger are typed.

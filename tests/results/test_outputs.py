@@ -31,8 +31,9 @@ def test_something_is_checked(results):
 def test_self_influences_are_leverages(results):
     """A wrong Q, or self-influences of other points: each is in 0 to n, their mean is known."""
     for folder in experiments(results):
-        spectrum, scores = read_json(folder / "spectrum.json"), load_arrays(
-            folder / "scores.safetensors"
+        spectrum, scores = (
+            read_json(folder / "spectrum.json"),
+            load_arrays(folder / "scores.safetensors"),
         )
         si = scores["self_influence_train"]
         assert len(si) == spectrum["n_train"] == len(np.unique(scores["train_index"]))
@@ -100,7 +101,7 @@ def test_removal_curves_start_from_all_points(results):
 
 
 def test_datamodeling_scores_are_correlations(results):
-    """Attributions would do better than a perfect prediction, beyond its interval, or chance not."""
+    """Attributions would do better than a perfect prediction, beyond its interval, or not."""
     table = read_csv(results / "retraining" / "datamodels.csv")
     assert table[["lds", "low", "high"]].apply(lambda column: column.between(-1, 1)).all().all()
     assert ((table["low"] <= table["lds"]) & (table["lds"] <= table["high"])).all()
