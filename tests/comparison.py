@@ -20,7 +20,7 @@ TIMED = {
     *(
         f"tables/{name}.{suffix}"
         for name in ("claims", "table9", "table11")
-        for suffix in ("csv", "html", "md", "tex")
+        for suffix in ("csv", "numbers.csv", "html", "md", "tex")
     ),
 }
 

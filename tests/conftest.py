@@ -75,3 +75,11 @@ def cheap_copy(finished, target):
 def editable(finished, tmp_path):
     """A cheap copy of the finished run, in which a test may edit the code."""
     return cheap_copy(finished, tmp_path / "copy")
+
+
+@pytest.fixture(scope="module")
+def results(request):
+    """The folder of results that WTRAK_RESULTS names; without it, that of the quick run."""
+    if "WTRAK_RESULTS" in os.environ:
+        return Path(os.environ["WTRAK_RESULTS"])
+    return request.getfixturevalue("finished") / "runs" / "quick" / "results"

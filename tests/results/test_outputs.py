@@ -2,7 +2,6 @@
 
 import os
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,17 +9,7 @@ import pytest
 from wtrak.claims import NOT_RUN, VERDICTS
 from wtrak.io import load_arrays, read_csv, read_json
 
-# The folder of results; without one, those of the quick run, which is slow.
-FOLDER = os.environ.get("WTRAK_RESULTS")
-pytestmark = [] if FOLDER else pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def results(request):
-    """The folder of results."""
-    if FOLDER:
-        return Path(FOLDER)
-    return request.getfixturevalue("finished") / "runs" / "quick" / "results"
+pytestmark = [] if "WTRAK_RESULTS" in os.environ else pytest.mark.slow
 
 
 def experiments(results):
@@ -42,8 +31,9 @@ def test_something_is_checked(results):
 def test_self_influences_are_leverages(results):
     """A wrong Q, or self-influences of other points: each is in 0 to n, their mean is known."""
     for folder in experiments(results):
-        spectrum, scores = read_json(folder / "spectrum.json"), load_arrays(
-            folder / "scores.safetensors"
+        spectrum, scores = (
+            read_json(folder / "spectrum.json"),
+            load_arrays(folder / "scores.safetensors"),
         )
         si = scores["self_influence_train"]
         assert len(si) == spectrum["n_train"] == len(np.unique(scores["train_index"]))
@@ -111,7 +101,7 @@ def test_removal_curves_start_from_all_points(results):
 
 
 def test_datamodeling_scores_are_correlations(results):
-    """Attributions would do better than a perfect prediction, beyond its interval, or chance not."""
+    """Attributions would do better than a perfect prediction, beyond its interval, or not."""
     table = read_csv(results / "retraining" / "datamodels.csv")
     assert table[["lds", "low", "high"]].apply(lambda column: column.between(-1, 1)).all().all()
     assert ((table["low"] <= table["lds"]) & (table["lds"] <= table["high"])).all()

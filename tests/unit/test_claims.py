@@ -150,7 +150,14 @@ def test_ledger_and_figure(tmp_path):
     """The page that a reader comes for would be missing a claim, or a verdict its colour."""
     frame = pd.DataFrame({"a": [110.0], "low": [90.0], "high": [120.0]})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    shared = {"where": "sec 1", "kind": "number", "experiment": "mine", "select": "", "column": "a"}
+    shared = {
+        "where": "sec 1",
+        "kind": "number",
+        "unit": "ratio",
+        "experiment": "mine",
+        "select": "",
+        "column": "a",
+    }
     shared |= {"reduce": "value", "target": "figures/x", "note": "a | b"}
     claims = [
         shared | {"id": "near", "claim": "is near", "paper_value": "100", "rule": "number"},
@@ -161,7 +168,7 @@ def test_ledger_and_figure(tmp_path):
     sources = {
         claim["id"]: {"source": str(tmp_path / "t.csv"), "experiment": "mine"} for claim in claims
     } | {"absent": {}}
-    outputs = {suffix: f"claims.{suffix}" for suffix in ("csv", "md", "tex", "html")}
+    outputs = {suffix: f"claims.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
     against = rows_of("paper_inconsistencies.csv")
     call(
         claims_script,

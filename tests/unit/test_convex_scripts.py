@@ -182,7 +182,7 @@ def test_figures_and_table_are_drawn(folder):
         call(script, folder, drawn, inputs=inputs, **shared)
         text = (folder / "f.svg").read_text()
         assert text.startswith("<?xml")
-    outputs = {suffix: f"t.{suffix}" for suffix in ("csv", "md", "tex", "html")}
+    outputs = {suffix: f"t.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
     inputs = {"orders": paths["orders"], "coverage": paths["coverage"], "cost": "cost.csv"}
     inputs["attacks"] = [f"{task}_attacks.csv" for task in TASKS]
     call(table9_script, folder, outputs, inputs=inputs, **shared)
@@ -282,9 +282,11 @@ def test_gap_compares_both_models_on_the_same_draws(folder):
     call(
         fig1_script,
         folder,
-        {"svg": "f.svg", "pdf": "f.pdf"},
+        {"svg": "f.svg", "pdf": "f.pdf", "numbers": "f.csv"},
         inputs=outputs,
         settings=settings,
         notice="",
     )
     assert (folder / "f.svg").read_text().startswith("<?xml")
+    printed = pd.read_csv(folder / "f.csv").set_index("what")["value"]
+    assert printed["networks trained anew"] == 4

@@ -293,7 +293,7 @@ def test_figures_and_table_are_drawn(folder):
     call(datamodeling_script, folder, images, inputs=lds, subsets=12, repeats=3, notice="")
     inputs |= {"scores": [f"scores_{k}" for k in range(3)], "datamodels": "datamodels.csv"}
     inputs["speed"] = "speed.csv"
-    documents = {suffix: f"t.{suffix}" for suffix in ("csv", "md", "tex", "html")}
+    documents = {suffix: f"t.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
     call(table11_script, folder, documents, inputs=inputs, stack=2, notice="")
     text = (folder / "t.md").read_text()
     assert "a perfect prediction" in text and "side by side" in text and "40 %" in text

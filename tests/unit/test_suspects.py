@@ -189,7 +189,7 @@ def test_table_8_counts_what_people_say(tmp_path):
     write_csv(tmp_path / "s.csv", frame)
     write_csv(tmp_path / "t.csv", frame.drop(columns="people_label"))
     write_json(tmp_path / "r.json", {"dataset": "mine"})
-    outputs = {suffix: f"table.{suffix}" for suffix in ("csv", "md", "tex", "html")}
+    outputs = {suffix: f"table.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
     call(
         table8_script,
         tmp_path,

@@ -33,7 +33,7 @@ def test_every_target_is_there(results):
     for name in [*re.findall(r'"(\w+)"', names), *galleries]:
         assert (results / "figures" / f"{name}.svg").read_text().startswith("<?xml")
         assert (results / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
-    for suffix in ("csv", "md", "tex", "html"):
+    for suffix in ("csv", "numbers.csv", "md", "tex", "html"):
         for table in TABLES:
             assert (results / "tables" / f"{table}.{suffix}").stat().st_size > 200
 

@@ -79,6 +79,7 @@ rule table5:
         csv="results/tables/table5.csv",
         md="results/tables/table5.md",
         tex="results/tables/table5.tex",
+        numbers="results/tables/table5.numbers.csv",
         html=report(
             "results/tables/table5.html",
             caption="../report/table5.rst",

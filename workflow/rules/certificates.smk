@@ -96,6 +96,7 @@ rule table1:
         csv="results/tables/table1.csv",
         md="results/tables/table1.md",
         tex="results/tables/table1.tex",
+        numbers="results/tables/table1.numbers.csv",
         html=report(
             "results/tables/table1.html",
             caption="../report/table1.rst",
@@ -241,6 +242,7 @@ rule table2:
         csv="results/tables/table2.csv",
         md="results/tables/table2.md",
         tex="results/tables/table2.tex",
+        numbers="results/tables/table2.numbers.csv",
         html=report(
             "results/tables/table2.html",
             caption="../report/table2.rst",
@@ -345,6 +347,7 @@ rule table3:
         csv="results/tables/table3.csv",
         md="results/tables/table3.md",
         tex="results/tables/table3.tex",
+        numbers="results/tables/table3.numbers.csv",
         html=report(
             "results/tables/table3.html",
             caption="../report/table3.rst",

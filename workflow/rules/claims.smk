@@ -8,6 +8,7 @@ rule claims:
         csv="results/tables/claims.csv",
         md="results/tables/claims.md",
         tex="results/tables/claims.tex",
+        numbers="results/tables/claims.numbers.csv",
         html=report(
             "results/tables/claims.html",
             caption="../report/claims.rst",

@@ -310,7 +310,7 @@ def needed(targets):
         "fig7_head_removal": removal_experiments(),
         "table10": removal_experiments(),
     }
-    return [path for path in targets if behind.get(Path(path).stem, True)]
+    return [path for path in targets if behind.get(Path(path).name.split(".")[0], True)]
 
 
 def folders():
@@ -702,11 +702,11 @@ def captions():
 
 @cache
 def suite_of_results():
-    """Content hash of each file of the tests that run on results."""
-    folder = ROOT / "tests" / "results"
+    """Content hash of each file of the tests that run on results, and of what they read."""
+    columns = ROOT / "workflow" / "resources" / "columns.csv"
     return [
         f"{path.name}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
-        for path in sorted(folder.glob("*.py"))
+        for path in [columns, *sorted((ROOT / "tests" / "results").glob("*.py"))]
     ]
 
 

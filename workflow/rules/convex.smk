@@ -174,6 +174,7 @@ rule fig1_robustness_gap:
             labels={"figure": "Fig. 1: convex and deep"},
         ),
         pdf="results/figures/fig1_robustness_gap.pdf",
+        numbers="results/figures/fig1_robustness_gap.numbers.csv",
     log:
         "results/logs/fig1_robustness_gap.log",
     benchmark:
@@ -263,6 +264,7 @@ rule table9:
         csv="results/tables/table9.csv",
         md="results/tables/table9.md",
         tex="results/tables/table9.tex",
+        numbers="results/tables/table9.numbers.csv",
         html=report(
             "results/tables/table9.html",
             caption="../report/table9.rst",

@@ -110,6 +110,7 @@ rule fig5_label_noise:
             labels={"figure": "Fig. 5: wrong labels found by self-influence"},
         ),
         pdf="results/figures/fig5_label_noise.pdf",
+        numbers="results/figures/fig5_label_noise.numbers.csv",
     log:
         "results/logs/fig5_label_noise.log",
     benchmark:
@@ -168,6 +169,7 @@ rule table6:
         csv="results/tables/table6.csv",
         md="results/tables/table6.md",
         tex="results/tables/table6.tex",
+        numbers="results/tables/table6.numbers.csv",
         html=report(
             "results/tables/table6.html",
             caption="../report/table6.rst",
@@ -234,6 +236,7 @@ rule table7:
         csv="results/tables/table7.csv",
         md="results/tables/table7.md",
         tex="results/tables/table7.tex",
+        numbers="results/tables/table7.numbers.csv",
         html=report(
             "results/tables/table7.html",
             caption="../report/table7.rst",

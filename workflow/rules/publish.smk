@@ -83,6 +83,7 @@ rule page:
 rule check_results:
     input:
         PUBLISHED,
+        "results/index.html",
     output:
         "results/checks.xml",
     log:

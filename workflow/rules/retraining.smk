@@ -81,6 +81,7 @@ rule table10:
         csv="results/tables/table10.csv",
         md="results/tables/table10.md",
         tex="results/tables/table10.tex",
+        numbers="results/tables/table10.numbers.csv",
         html=report(
             "results/tables/table10.html",
             caption="../report/table10.rst",
@@ -356,6 +357,7 @@ rule table11:
         csv="results/tables/table11.csv",
         md="results/tables/table11.md",
         tex="results/tables/table11.tex",
+        numbers="results/tables/table11.numbers.csv",
         html=report(
             "results/tables/table11.html",
             caption="../report/table11.rst",

@@ -130,6 +130,7 @@ rule table8:
         csv="results/tables/table8.csv",
         md="results/tables/table8.md",
         tex="results/tables/table8.tex",
+        numbers="results/tables/table8.numbers.csv",
         html=report(
             "results/tables/table8.html",
             caption="../report/table8.rst",

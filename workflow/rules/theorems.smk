@@ -35,6 +35,7 @@ rule reduction_theorem:
             labels={"figure": "Is the reduction of order √κ?"},
         ),
         pdf="results/figures/reduction_theorem.pdf",
+        numbers="results/figures/reduction_theorem.numbers.csv",
     log:
         "results/logs/reduction_theorem.log",
     benchmark:
@@ -227,6 +228,7 @@ rule table4:
         csv="results/tables/table4.csv",
         md="results/tables/table4.md",
         tex="results/tables/table4.tex",
+        numbers="results/tables/table4.numbers.csv",
         html=report(
             "results/tables/table4.html",
             caption="../report/table4.rst",

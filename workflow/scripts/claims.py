@@ -4,11 +4,12 @@ import math
 
 import pandas as pd
 
-from wtrak.claims import NOT_RUN, VERDICTS, evidence, ours, verdict
+from wtrak.cells import count, plain, span
+from wtrak.claims import NOT_RUN, VERDICTS, evidence, has_interval, ours, verdict
 from wtrak.errors import WtrakError
 from wtrak.io import write_csv
 from wtrak.runtime import run
-from wtrak.tables import number, write_documents
+from wtrak.tables import Cell, write_documents
 
 TITLE = "The paper's claims"
 
@@ -31,7 +32,7 @@ def decided(claim, sources, rules):
         )
     found = evidence(claim, sources) if sources else None
     paper = float(claim["paper_value"]) if claim["paper_value"] else None
-    row = {key: claim[key] for key in ("id", "where", "claim", "kind", "experiment")}
+    row = {key: claim[key] for key in ("id", "where", "claim", "kind", "unit", "experiment")}
     row |= {"paper": paper, "value": math.nan, "low": math.nan, "high": math.nan}
     row |= {"sweep_low": math.nan, "sweep_high": math.nan}
     if found is not None:
@@ -46,7 +47,7 @@ def as_text(ledger):
     """The ledger as a reader wants it, one row a claim."""
     rows = []
     for row in ledger.itertuples():
-        swept = math.isfinite(row.sweep_low)
+        ends = {"low": row.low, "high": row.high} if has_interval(row) else {}
         rows.append(
             {
                 "claim": row.claim,
@@ -54,11 +55,11 @@ def as_text(ledger):
                 "verdict": row.verdict,
                 "shown in": row.target.rsplit("/", 1)[-1],
                 "what ours is": row.note,
-                "paper": "–" if math.isnan(row.paper) else number(row.paper),
-                "ours": ours(row),
-                "over choices": f"{number(row.sweep_low)} to {number(row.sweep_high)}"
-                if swept
-                else "–",
+                "paper": plain(row.paper, row.unit),
+                "ours": plain(row.value, row.unit)
+                if not ends
+                else Cell(ours(row), row.unit, row.value, **ends),
+                "over choices": span(row.sweep_low, row.sweep_high, row.unit),
             }
         )
     frame = pd.DataFrame(rows)
@@ -69,7 +70,7 @@ def as_text(ledger):
 def counted(ledger):
     """How many claims came to each verdict."""
     counts = ledger["verdict"].value_counts()
-    rows = [{"verdict": name, "claims": str(counts.get(name, 0))} for name in VERDICTS]
+    rows = [{"verdict": name, "claims": count(counts.get(name, 0), "claims")} for name in VERDICTS]
     return pd.DataFrame(rows)
 
 
@@ -77,12 +78,11 @@ def within_the_paper(inconsistencies):
     """What the paper says against itself, with what its own numbers come to."""
     rows = []
     for row in inconsistencies:
-        computed = "–"
+        value = math.nan
         if row["expression"]:
             value = float(pd.eval(row["expression"], engine="python"))
-            computed = f"{row['computed']}: {number(value)}"
         about = {"where": row["where"], "it says": row["says"], "but": row["but"]}
-        rows.append(about | {"computed": computed})
+        rows.append(about | {"of its numbers": row["computed"], "value": plain(value, "ratio")})
     frame = pd.DataFrame(rows)
     frame.attrs["text_columns"] = 4
     return frame

@@ -2,8 +2,9 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
-from wtrak.io import read_csv
+from wtrak.io import read_csv, write_csv
 from wtrak.plotting import EUCLIDEAN, NATURAL, NEUTRAL, WIDTH, save_figure, set_style
 from wtrak.runtime import run
 
@@ -77,8 +78,10 @@ def main(smk):
     axes[1, 0].set_title("All perturbations")
     axis = axes[1, 1]
     axis.plot(profile["place"], profile["loss"], color=EUCLIDEAN)
+    printed = []
     for place, label in ((0, "trained on"), (1, "trained anew")):
         height = np.interp(place, profile["place"], profile["loss"])
+        printed.append({"what": f"loss, {label}", "value": height, "unit": "nats"})
         axis.plot(place, height, "o", color=NEUTRAL)
         axis.annotate(
             f"{label}\n{height:.5f}",
@@ -102,10 +105,15 @@ def main(smk):
     hopped = deep[deep["parameters_apart"] > HOPPED]
     same = hopped["outputs_apart"] < SAME
     hops = f"{len(hopped)} of {len(deep)} trained anew end in another optimum than trained on"
+    counts = {"networks trained anew": len(deep), "in another optimum": len(hopped)}
+    counts["of them with the same outputs"] = same.sum()
+    printed += [{"what": what, "value": n, "unit": "networks"} for what, n in counts.items()]
     if len(hopped):
         hops += f", {same.sum()} of them with the same outputs"
     if not same.all():
         median = hopped.loc[~same, "outputs_apart"].median()
+        what = "median change of the others' outputs over that by the data"
+        printed.append({"what": what, "value": median, "unit": "ratio"})
         hops += f"; those of the others differ by {median:.2g} times what the data change (median)"
     footer = (
         f"{settings['n_train']} examples of {settings['task']}, of which "
@@ -113,7 +121,8 @@ def main(smk):
         f"{settings['hidden']} tanh units, "
         f"{settings['perturbations']} draws. {hops}. {smk.params.notice}"
     )
-    save_figure(figure, *smk.output, footer.strip())
+    save_figure(figure, smk.output.svg, smk.output.pdf, footer.strip())
+    write_csv(smk.output.numbers, pd.DataFrame(printed))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 from wtrak.intervals import mean_with_interval
-from wtrak.io import load_arrays, read_csv, read_json
+from wtrak.io import load_arrays, read_csv, read_json, write_csv
 from wtrak.plotting import (
     EUCLIDEAN,
     NATURAL,
@@ -27,7 +28,7 @@ def draw_curve(axis, curves, metrics, curve, metric):
     """Mean over seeds with a 95 % band, and its area in the legend."""
     for name, (label, color, linestyle) in DETECTORS.items():
         part = curves[(curves["detector"] == name) & (curves["curve"] == curve)]
-        values = part.pivot(index="x", columns="seed", values="y")
+        values = part.pivot_table(index="x", columns="seed", values="y")
         summary = np.array([mean_with_interval(row) for row in values.to_numpy()])
         mean, half = summary[:, 0], np.nan_to_num(summary[:, 1])
         area = metrics.loc[metrics["detector"] == name, metric].mean()
@@ -50,11 +51,16 @@ def draw_curve(axis, curves, metrics, curve, metric):
 
 
 def draw_densities(axis, scores):
-    """Self-influence of right and wrong labels, all seeds together, on a logarithmic axis."""
+    """Self-influence of right and wrong labels, all seeds together, on a logarithmic axis.
+
+    Returns the means in the legend, by label.
+    """
+    means = {}
     si, wrong = scores["self_influence"], scores["wrong"]
     low = max(np.quantile(si, 0.01), si.max() * 1e-8)
     bins = np.geomspace(low, si.max(), 60)
     for label, mask, color in (("as true", ~wrong, NATURAL), ("wrong", wrong, EUCLIDEAN)):
+        means[label] = si[mask].mean()
         weights = np.full(mask.sum(), 100 / mask.sum())
         axis.hist(
             np.maximum(si[mask], low),
@@ -62,15 +68,16 @@ def draw_densities(axis, scores):
             weights=weights,
             color=color,
             alpha=0.55,
-            label=f"{label} (mean {si[mask].mean():,.0f})",
+            label=f"{label} (mean {means[label]:,.0f})",
         )
     axis.set_xscale("log")
     axis.legend(loc="upper left", fontsize=7)
+    return means
 
 
 def main(smk):
     set_style()
-    names = smk.params.experiments
+    names, printed = smk.params.experiments, []
     figure, axes = plt.subplots(
         len(names), 3, figsize=(WIDTH, 2.6 * len(names) + 0.2), squeeze=False
     )
@@ -79,9 +86,16 @@ def main(smk):
         curves, metrics, scores = read_csv(curves), read_csv(metrics), load_arrays(scores)
         draw_curve(row[0], curves, metrics, "roc", "auroc")
         draw_curve(row[1], curves, metrics, "precision", "average_precision")
-        draw_densities(row[2], scores)
+        means = draw_densities(row[2], scores)
         seeds, n = scores["wrong"].shape
         wrong = scores["wrong"].mean()
+        printed += [
+            {"experiment": name, "what": f"mean self-influence, labels {label}"}
+            | {"value": mean, "unit": "1"}
+            for label, mean in means.items()
+        ]
+        about = {"experiment": name, "what": "labels wrong", "value": 100 * wrong, "unit": "%"}
+        printed.append(about)
         row[0].set_ylabel(f"{name} (n = {n:,})\nwrong labels found (%)")
         row[1].set_ylabel("precision (%)")
         row[2].set_ylabel("labels (%)")
@@ -98,7 +112,8 @@ def main(smk):
     records = [read_json(path) for path in smk.input.provenance]
     line = provenance_line(records, smk.params.notice)
     noise = f"{smk.params.noise}: {100 * wrong:.3g} % of labels wrong, {seeds} seeds."
-    save_figure(figure, *smk.output, f"{noise} {line}")
+    save_figure(figure, smk.output.svg, smk.output.pdf, f"{noise} {line}")
+    write_csv(smk.output.numbers, pd.DataFrame(printed))
 
 
 if __name__ == "__main__":

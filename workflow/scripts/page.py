@@ -165,7 +165,9 @@ def main(smk):
         title = re.search(r"<h2>(.*?)</h2>", page).group(1)
         parts.append(
             f"<details id={name}><summary>{title}</summary><div class=caption>"
-            f"{paragraphs(caption_of(name, captions))}</div>{body_of(page)}</details>"
+            f"{paragraphs(caption_of(name, captions))}</div>{body_of(page)}"
+            f"<p class=small>Every number in full, with its unit: tables/{name}.numbers.csv</p>"
+            "</details>"
         )
     parts.append("<h2 id=provenance>Where it comes from</h2><ul>")
     for of in record["inputs"]:

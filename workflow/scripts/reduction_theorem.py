@@ -2,8 +2,9 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
-from wtrak.io import read_csv
+from wtrak.io import read_csv, write_csv
 from wtrak.plotting import DASHES, EXPERIMENTS, NEUTRAL, WIDTH, save_figure, set_style
 from wtrak.runtime import run
 from wtrak.theorems import slope
@@ -29,10 +30,13 @@ def main(smk):
     left.set_title(f"All φ times c: κ stays {kappa:,.0f}")
     left.set_xlabel("scale c of the features")
     left.set_ylabel("L$_{Euc}$ / L$_{Nat}$, maxima over pairs")
+    printed = [{"what": "κ at every scale", "value": kappa, "unit": "ratio"}]
     by_kappa = ratios[ratios["check"] == "kappa"]
     for position, (shape, of_shape) in enumerate(by_kappa.groupby("shape", sort=False)):
         for dash, (normalisation, part) in enumerate(of_shape.groupby("normalisation", sort=False)):
             exponent = slope(part["kappa"], part["ratio_max"])
+            what = f"exponent of κ, {shape}, {normalisation}"
+            printed.append({"what": what, "value": exponent, "unit": "1"})
             right.plot(
                 part["kappa"],
                 part["ratio_max"],
@@ -49,7 +53,8 @@ def main(smk):
         axis.set_yscale("log")
     figure.legend(loc="outside upper center", ncols=4, fontsize=7.5)
     footer = "Synthetic points with exactly the given eigenvalues; no dataset and no weights."
-    save_figure(figure, *smk.output, f"{smk.params.notice} {footer}".strip())
+    save_figure(figure, smk.output.svg, smk.output.pdf, f"{smk.params.notice} {footer}".strip())
+    write_csv(smk.output.numbers, pd.DataFrame(printed))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 import pandas as pd
 
+from wtrak.cells import count, fixed, percentage, plain
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.tables import number, percent, write_documents
+from wtrak.tables import write_documents
 
 AGGREGATES = ("max", "median", "mean")
 TITLE = "Table 1: robustness comparison"
@@ -104,8 +105,9 @@ def display_lipschitz(long):
                 & (long["quantity"] == quantity)
                 & (long["definition"] == definition)
             ].set_index("aggregate")
-            cells = {name: number(part["value"][name]) for name in AGGREGATES}
-            paper = number(part["paper_value"].iloc[0])
+            unit = part["unit"].iloc[0]
+            cells = {name: plain(part["value"][name], unit) for name in AGGREGATES}
+            paper = plain(part["paper_value"].iloc[0], unit)
             rows.append({"experiment": experiment, "quantity": title} | cells | {"paper": paper})
     frame = pd.DataFrame(rows)
     frame.attrs["text_columns"] = 2
@@ -113,36 +115,46 @@ def display_lipschitz(long):
 
 
 def display_certified(records, papers):
-    """Certified shares as a table to read."""
-    rows, named, unstated = [], [], ("–", "–")
+    """Certified shares as a table to read, and the radii at which they are certified."""
+    rows = []
     for name, record in records.items():
-        paper = papers[name]
-        at = record["at_paper_share"]["natural"]
-        target = f"{100 * record['paper_share']:g} %"
-        keys = ("certified_euclidean", "certified_natural")
-        stated = [percent(paper[key] / 100) if key in paper else "–" for key in keys]
-        where = f"ε = {number(at['epsilon'])}" if at else f"{target} not attained"
-        in_deletions = f"{number(at['deletions'])} deletions" if at else f"{target} not attained"
-        one = record["share_at_one_deletion"]
+        paper, at = papers[name], record["at_paper_share"]["natural"]
         attained = record["paper_share"] if at else None
-        same_epsilon = record["euclidean_share_at_same_epsilon"], attained
-        same_deletions = record["euclidean_share_at_same_deletions"], attained
-        rows += [
-            (f"same ε in both units ({where})", same_epsilon, stated),
-            (f"same unit ({in_deletions})", same_deletions, unstated),
-            ("same unit (1 deletion)", (one["euclidean"], one["natural"]), unstated),
+        stated = [
+            paper[key] / 100 if key in paper else None
+            for key in ("certified_euclidean", "certified_natural")
         ]
-        named += [name] * 3
-    frame = pd.DataFrame(
-        [
-            (name, where, *map(percent, shares), *paper)
-            for name, (where, shares, paper) in zip(named, rows, strict=True)
-        ],
-        columns=[
-            *("experiment", "pairs certified at"),
-            *("Euclidean", "natural", "paper: Euclidean", "paper: natural"),
-        ],
-    )
+        if at:
+            radii = plain(at["epsilon"], "natural distance"), plain(at["deletions"], "deletions")
+        else:
+            radii = ("share not attained",) * 2
+        one = record["share_at_one_deletion"]
+        for where, radius, euclidean, natural, (paper_euclidean, paper_natural) in (
+            (
+                *("same ε in both units", radii[0]),
+                *(record["euclidean_share_at_same_epsilon"], attained, stated),
+            ),
+            (
+                *("same number of deletions", radii[1]),
+                *(record["euclidean_share_at_same_deletions"], attained, (None, None)),
+            ),
+            (
+                *("one deletion", plain(1, "deletions")),
+                *(one["euclidean"], one["natural"], (None, None)),
+            ),
+        ):
+            rows.append(
+                {
+                    "experiment": name,
+                    "pairs certified at": where,
+                    "radius (ε, deletions)": radius,
+                    "Euclidean": percentage(euclidean),
+                    "natural": percentage(natural),
+                    "paper: Euclidean": percentage(paper_euclidean),
+                    "paper: natural": percentage(paper_natural),
+                }
+            )
+    frame = pd.DataFrame(rows)
     frame.attrs["text_columns"] = 2
     return frame
 
@@ -151,21 +163,19 @@ def display_setting(names, spectra, heads, papers):
     """What the numbers rest on: head, ridge, spectrum."""
     rows = []
     for name, spectrum, head in zip(names, spectra, heads, strict=True):
-        spaces = spectrum["spaces"]
+        full = spectrum["spaces"]["full"]
+        sum_zero = spectrum["spaces"].get("sum_zero", full)
         rows.append(
             {
                 "experiment": name,
-                "n": f"{spectrum['n_train']:,}",
-                "train / test accuracy": " / ".join(
-                    percent(head[split]["accuracy"]) for split in ("train", "test")
-                ),
-                "ridge λ": number(spectrum["ridge"]),
-                "κ": number(spaces["full"]["condition_number"]),
-                "κ, sum-zero space": number(
-                    spaces.get("sum_zero", spaces["full"])["condition_number"]
-                ),
-                "paper's κ": number(papers[name].get("condition_number")),
-                "effective dimension": f"{spectrum['effective_dimension']:,.0f}",
+                "n": count(spectrum["n_train"], "points"),
+                "train accuracy": percentage(head["train"]["accuracy"]),
+                "test accuracy": percentage(head["test"]["accuracy"]),
+                "ridge λ": plain(spectrum["ridge"], "|phi|^2"),
+                "κ": plain(full["condition_number"], "ratio"),
+                "κ, sum-zero space": plain(sum_zero["condition_number"], "ratio"),
+                "paper's κ": plain(papers[name].get("condition_number"), "ratio"),
+                "effective dimension": fixed(spectrum["effective_dimension"], 0, "dimensions"),
             }
         )
     return pd.DataFrame(rows)

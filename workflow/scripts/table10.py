@@ -2,19 +2,21 @@
 
 import pandas as pd
 
+from wtrak.cells import mean_cell
 from wtrak.intervals import mean_with_interval
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.removal_arms import ARMS, faster_rows, times_faster_over_seeds
 from wtrak.runtime import run
-from wtrak.tables import interval_cell, write_documents
+from wtrak.tables import write_documents
 
 TITLE = "Table 10: training points removed"
+# Heading, factor, decimals and unit of each.
 TRAITS = {
-    "loss": ("loss", 1, 2),
-    "margin": ("margin", 1, 2),
-    "agreement": ("neighbours with the same label (%)", 100, 1),
-    "people_differ": ("people give another label (%)", 100, 1),
+    "loss": ("loss", 1, 2, "nats"),
+    "margin": ("margin", 1, 2, "logits"),
+    "agreement": ("neighbours with the same label (%)", 100, 1, "%"),
+    "people_differ": ("people give another label (%)", 100, 1, "%"),
 }
 
 
@@ -22,11 +24,11 @@ def accuracy_rows(experiment, curves):
     """Test accuracy of each arm at every share."""
     start = curves[curves["arm"] == "none"]
     row = {"experiment": experiment, "removed first": "none"}
-    yield row | {"0 %": interval_cell(100 * start["accuracy"], 2)}
+    yield row | {"0 %": mean_cell(100 * start["accuracy"], 2, "%")}
     for arm, title in ARMS.items():
         of = curves[curves["arm"] == arm]
         cells = {
-            f"{100 * share:g} %": interval_cell(100 * part["accuracy"], 2)
+            f"{100 * share:g} %": mean_cell(100 * part["accuracy"], 2, "%")
             for share, part in of.groupby("share")
         }
         yield {"experiment": experiment, "removed first": title} | cells
@@ -37,8 +39,8 @@ def trait_rows(experiment, removed):
     for arm, title in ARMS.items():
         of = removed[removed["arm"] == arm]
         cells = {
-            name: interval_cell(scale * of[trait], digits)
-            for trait, (name, scale, digits) in TRAITS.items()
+            name: mean_cell(scale * of[trait], decimals, unit)
+            for trait, (name, scale, decimals, unit) in TRAITS.items()
             if trait in of
         }
         yield {"experiment": experiment, "removed first": title} | cells

@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 
+from wtrak.cells import fixed, mean_cell, plain, with_decimals
 from wtrak.datamodels import CEILING, METHODS
 from wtrak.io import load_arrays, read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.removal_arms import ARMS, faster_rows, times_faster_over_seeds
 from wtrak.runtime import run
-from wtrak.tables import interval_cell, number, write_documents
+from wtrak.tables import write_documents
 
 TITLE = "Table 11: networks trained anew"
 WAYS = {"loop": "one after the other", "stack": "side by side"}
@@ -19,7 +20,7 @@ def loss_rows(curves):
     for arm, title in ({"none": "none"} | ARMS).items():
         of = curves[curves["arm"] == arm]
         yield {"removed first": title} | {
-            f"{100 * share:g} %": interval_cell(part["loss"], 4)
+            f"{100 * share:g} %": mean_cell(part["loss"], 4, "nats")
             for share, part in of.groupby("share")
         }
 
@@ -30,9 +31,8 @@ def datamodel_rows(scores):
         of = scores[scores["method"] == name].set_index("networks")
         counts = sorted({1, scores["networks"].max()})
         cells = {
-            f"{count} network{'s' if count > 1 else ''}": (
-                f"{of.loc[count, 'lds']:.3f} ({of.loc[count, 'low']:.3f} to "
-                f"{of.loc[count, 'high']:.3f})"
+            f"{count} network{'s' if count > 1 else ''}": with_decimals(
+                *of.loc[count, ["lds", "low", "high"]], 3, "correlation"
             )
             for count in counts
             if count in of.index
@@ -46,8 +46,8 @@ def speed_rows(speed):
     means = speed.groupby("way")["seconds"].mean()
     for way, title in WAYS.items():
         of = speed.loc[speed["way"] == way, "seconds"]
-        factor = number(means["loop"] / means[way], 2)
-        yield {"training": title, "s": interval_cell(of, 3), "times faster": factor}
+        factor = plain(means["loop"] / means[way], "ratio", 2)
+        yield {"training": title, "s": mean_cell(of, 3, "seconds"), "times faster": factor}
 
 
 def as_text(rows):
@@ -67,9 +67,11 @@ def main(smk):
             read_csv(smk.input.datamodels)
         ),
         f"Seconds for each network and epoch, {smk.params.stack} networks": speed_rows(speed),
+        "Gradients are projected; what that does to inner products": [
+            {"of": "all networks", "relative error": fixed(error, 2, "ratio")}
+        ],
     }
-    line = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
-    footer = f"Relative error of projected inner products: {error:.2f}. {line}"
+    footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     write_csv(smk.output.csv, faster)
     frames = {title: as_text(rows) for title, rows in parts.items()}
     write_documents(smk.output, TITLE, frames, footer, "tab:retraining")

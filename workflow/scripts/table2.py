@@ -2,10 +2,11 @@
 
 import pandas as pd
 
+from wtrak.cells import percentage, plain
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.tables import number, percent, write_documents
+from wtrak.tables import write_documents
 
 TITLE = "Table 2: certified pairs, in deletions"
 METHODS = {
@@ -26,11 +27,6 @@ KINDS = {
 }
 
 
-def with_interval(share, half_width):
-    """A share and the half-width of its 95 % interval."""
-    return f"{percent(share)} ± {percent(half_width).removesuffix(' %')}"
-
-
 def display_balls(frames):
     """Certified shares: a method a row, a number of deletions a column."""
     rows = []
@@ -38,7 +34,7 @@ def display_balls(frames):
         for (metric, method), title in METHODS.items():
             part = frame[(frame["metric"] == metric) & (frame["method"] == method)]
             cells = {
-                f"{count:g} deletions": with_interval(share, half)
+                f"{count:g} deletions": percentage(share, half)
                 for count, share, half in zip(
                     part["deletions"], part["share"], part["half_width"], strict=True
                 )
@@ -56,7 +52,7 @@ def display_removals(frames):
         for kind, title in KINDS.items():
             part = frame[frame["kind"] == kind]
             cells = {
-                f"{count} removed": with_interval(share, half)
+                f"{count} removed": percentage(share, half)
                 for count, share, half in zip(
                     part["removals"], part["share"], part["half_width"], strict=True
                 )
@@ -73,8 +69,8 @@ def display_top_k(frames):
         {
             "experiment": name,
             "set": f"top {k}",
-            "median radius (deletions)": number(part["deletions"].median()),
-            "largest radius (deletions)": number(part["deletions"].max()),
+            "median radius (deletions)": plain(part["deletions"].median(), "deletions"),
+            "largest radius (deletions)": plain(part["deletions"].max(), "deletions"),
         }
         for name, frame in frames.items()
         for k, part in frame.groupby("k")

@@ -4,10 +4,11 @@ import math
 
 import pandas as pd
 
+from wtrak.cells import count, percentage, plain
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.tables import number, percent, write_documents
+from wtrak.tables import write_documents
 
 TITLE = "Table 3: certificates broken by attack"
 METHODS = {
@@ -53,22 +54,18 @@ def display_attacks(frames):
                 {
                     "experiment": name,
                     "mass moved": title,
-                    "turns the pair": percent((cost < math.inf).mean()),
-                    "is the cheapest": percent((cost <= audit["attack"]).mean()),
-                    "median cost (deletions)": cost_in_deletions(cost, audit["one_deletion"]),
-                    "breaks the paper's intervals": f"{(cost < audit['paper']).sum():,}",
-                    "breaks the rigorous": f"{(cost < audit['rigorous']).sum():,}",
+                    "turns the pair": percentage((cost < math.inf).mean()),
+                    "is the cheapest": percentage((cost <= audit["attack"]).mean()),
+                    "median cost (deletions)": plain(
+                        (cost / audit["one_deletion"]).median(), "deletions"
+                    ),
+                    "breaks the paper's intervals": count((cost < audit["paper"]).sum(), "pairs"),
+                    "breaks the rigorous": count((cost < audit["rigorous"]).sum(), "pairs"),
                 }
             )
     table = pd.DataFrame(rows)
     table.attrs["text_columns"] = 2
     return table
-
-
-def cost_in_deletions(cost, unit):
-    """Median over all pairs, as text; attacks that fail cost infinity."""
-    median = (cost / unit).median()
-    return number(median) if median < math.inf else "∞"
 
 
 def display_refits(frames):
@@ -81,11 +78,13 @@ def display_refits(frames):
                 {
                     "experiment": name,
                     "deleted": f"{removed}, {kind}",
-                    "turned, features fixed": percent(part["flipped_fixed"].sum() / pairs),
-                    "turned, head refitted": percent(part["flipped_refitted"].sum() / pairs),
-                    "certified pairs": f"{certified:,}",
-                    "of these turned, fixed": f"{part['certified_flipped_fixed'].sum():,}",
-                    "of these turned, refitted": f"{part['certified_flipped_refitted'].sum():,}",
+                    "turned, features fixed": percentage(part["flipped_fixed"].sum() / pairs),
+                    "turned, head refitted": percentage(part["flipped_refitted"].sum() / pairs),
+                    "certified pairs": count(certified, "pairs"),
+                    "of these turned, fixed": count(part["certified_flipped_fixed"].sum(), "pairs"),
+                    "of these turned, refitted": count(
+                        part["certified_flipped_refitted"].sum(), "pairs"
+                    ),
                 }
             )
     table = pd.DataFrame(rows)
@@ -97,15 +96,19 @@ def main(smk):
     names = smk.params.experiments
     audits = {name: read_csv(path) for name, path in zip(names, smk.input.audits, strict=True)}
     long = pd.DataFrame(row for name, audit in audits.items() for row in rows_of(name, audit))
+
+    def pairs(column):
+        return [count(value, "pairs") for value in long[column]]
+
     display = pd.DataFrame(
         {
             "experiment": long["experiment"],
             "certificate": long["certificate"].map(METHODS),
-            "pairs attacked": long["pairs"].map("{:,}".format),
-            "broken": long["broken"].map("{:,}".format),
-            "of these, test point capped": long["broken_with_capped_test_point"].map("{:,}".format),
-            "radius / attack, median": long["median_ratio"].map(number),
-            "largest": long["largest_ratio"].map(number),
+            "pairs attacked": pairs("pairs"),
+            "broken": pairs("broken"),
+            "of these, test point capped": pairs("broken_with_capped_test_point"),
+            "radius / attack, median": [plain(ratio, "ratio") for ratio in long["median_ratio"]],
+            "largest": [plain(ratio, "ratio") for ratio in long["largest_ratio"]],
         }
     )
     display.attrs["text_columns"] = 2

@@ -5,10 +5,11 @@ import pandas as pd
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
+from wtrak.cells import count, fixed, plain
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.tables import number, write_documents
+from wtrak.tables import write_documents
 
 TITLE = "Table 4: the out-of-distribution barrier"
 # Columns of ood.csv that may grow with distance.
@@ -21,6 +22,8 @@ MEASURES = {
 
 # The two distances to the training activations.
 DISTANCES = {"distance": "distance", "distance_of_directions": "distance of directions"}
+# Directions have length 1.
+UNITS = {"distance": "activation", "distance_of_directions": "1"}
 
 
 def rows_of(name, frame):
@@ -51,12 +54,12 @@ def rows_of(name, frame):
         yield row
 
 
-def display(long, what, suffix, text):
-    """One aggregate of every measure: a set a row."""
+def display(long, what, suffix, cell):
+    """One aggregate of every measure, made a cell by `cell`: a set a row."""
     columns = {"experiment": long["experiment"], "inputs": long["set"]}
     columns |= what
     for column, title in MEASURES.items():
-        columns[title] = long[f"{column}_{suffix}"].map(text)
+        columns[title] = [cell(value) for value in long[f"{column}_{suffix}"]]
     frame = pd.DataFrame(columns)
     frame.attrs["text_columns"] = 2
     return frame
@@ -69,31 +72,29 @@ def main(smk):
         for row in rows_of(name, read_csv(path))
     )
 
-    def signed(value):
-        return "–" if np.isnan(value) else f"{value:.2f}"
-
-    def count(value):
-        return "–" if np.isnan(value) else f"{int(value):,}"
+    def cells(column, cell, *about):
+        return [cell(value, *about) for value in long[column]]
 
     capped = {
-        "capped, true label": long["si_true_label_capped"].map(count),
-        "capped, predicted": long["si_predicted_capped"].map(count),
+        "capped, true label": cells("si_true_label_capped", count, "points"),
+        "capped, predicted": cells("si_predicted_capped", count, "points"),
     }
-    size = {
-        "number": long["inputs"].map("{:,}".format),
-    } | {title: long[f"{distance}_median"].map(number) for distance, title in DISTANCES.items()}
+    size = {"number": cells("inputs", count, "points")} | {
+        title: cells(f"{distance}_median", plain, UNITS[distance])
+        for distance, title in DISTANCES.items()
+    }
     parts = {
         "Medians, and how many points the cap touches": display(
-            long, size | capped, "median", number
+            long, size | capped, "median", lambda value: plain(value, "1")
         ),
         **{
             f"Spearman correlation with the {title}, within each set": display(
-                long, {}, f"spearman_{distance}", signed
+                long, {}, f"spearman_{distance}", lambda value: fixed(value, 2, "correlation")
             )
             for distance, title in DISTANCES.items()
         },
         "Telling each set from the test points: AUROC": display(
-            long[long["set"] != "test"], {}, "auroc", signed
+            long[long["set"] != "test"], {}, "auroc", lambda value: fixed(value, 2, "share")
         ),
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)

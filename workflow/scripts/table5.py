@@ -2,18 +2,22 @@
 
 import pandas as pd
 
+from wtrak.cells import percentage, plain
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
 from wtrak.sweep import joint_distances, nearest, numbers, shared_distances
-from wtrak.tables import number, percent, write_documents
+from wtrak.tables import Cell, number, write_documents
 
 TITLE = "Table 5: what the paper leaves unstated"
+EUCLIDEAN, NATURAL = "score per unit of |phi|", "score per unit of natural distance"
+RIDGE = "|phi|^2"
+# Title and unit of each.
 QUANTITIES = {
-    "condition_number": "κ(Q)",
-    "lipschitz_euclidean": "Euclidean L",
-    "lipschitz_natural": "natural L",
-    "reduction": "reduction",
+    "condition_number": ("κ(Q)", "ratio"),
+    "lipschitz_euclidean": ("Euclidean L", EUCLIDEAN),
+    "lipschitz_natural": ("natural L", NATURAL),
+    "reduction": ("reduction", "ratio"),
 }
 # Pairs whose scores are equal up to rounding are certified at no radius worth the name.
 NEGLIGIBLE = 1e-9
@@ -22,8 +26,8 @@ JOINT = ("condition_number", "lipschitz_euclidean", "lipschitz_natural")
 
 
 def in_words(row):
-    """A reading: its variation, test label, ridge, and how the number is taken."""
-    words = [row["variation"], row["test_label"].replace("_", " "), f"λ = {number(row['ridge'])}"]
+    """A reading but for its ridge: variation, test label, and how the number is taken."""
+    words = [row["variation"], row["test_label"].replace("_", " ")]
     return ", ".join(words + [row[key] for key in ("definition", "aggregate") if row.get(key)])
 
 
@@ -31,7 +35,7 @@ def display_reach(found, papers):
     """Each of the paper's numbers, the range over all readings, and the nearest one."""
     rows = []
     for name, numbers_of in found.items():
-        for quantity, title in QUANTITIES.items():
+        for quantity, (title, unit) in QUANTITIES.items():
             paper = papers[name].get(quantity)
             if paper is None:
                 continue
@@ -43,11 +47,12 @@ def display_reach(found, papers):
                     "experiment": name,
                     "quantity": title,
                     "nearest reading": in_words(best),
-                    "paper": number(paper),
-                    "lowest": number(low),
-                    "highest": number(high),
+                    "λ": plain(best["ridge"], RIDGE),
+                    "paper": plain(paper, unit),
+                    "lowest": plain(low, unit),
+                    "highest": plain(high, unit),
                     "inside": "yes" if low <= paper <= high else "no",
-                    "nearest": number(best["value"]),
+                    "nearest": plain(best["value"], unit),
                 }
             )
     return as_text(rows, 3)
@@ -58,20 +63,27 @@ def display_joint(found, papers):
     rows = []
     for name, joint in joints_of(found, papers).items():
         for _, row in joint.head(3).iterrows():
+            reduction = row["lipschitz_euclidean"] / row["lipschitz_natural"]
+            values = {quantity: row[quantity] for quantity in JOINT} | {"reduction": reduction}
             rows.append(
-                {"experiment": name, "reading": in_words(row)}
-                | {QUANTITIES[quantity]: number(row[quantity]) for quantity in JOINT}
+                {"experiment": name, "reading": in_words(row), "λ": plain(row["ridge"], RIDGE)}
                 | {
-                    "reduction": number(row["lipschitz_euclidean"] / row["lipschitz_natural"]),
-                    "off by up to": f"×{number(row['factor'])}",
+                    title: plain(values[quantity], unit)
+                    for quantity, (title, unit) in QUANTITIES.items()
                 }
+                | {"off by up to": times(row["factor"])}
             )
     return as_text(rows, 2)
 
 
+def times(factor):
+    """A factor by which a number is off."""
+    return Cell(f"×{number(factor)}", "ratio", factor)
+
+
 def radius(deletions):
-    """A radius in deletions as text; where too many scores are equal the share is not reached."""
-    return number(deletions) if deletions > NEGLIGIBLE else "never"
+    """A radius in deletions; where too many scores are equal the share is not reached."""
+    return plain(deletions, "deletions") if deletions > NEGLIGIBLE else "never"
 
 
 def joints_of(found, papers):
@@ -89,8 +101,8 @@ def display_shared(found, papers):
     if len(joints) < 2:
         return as_text([], 1)
     rows = [
-        {"reading": in_words(row)}
-        | {f"{name}, off by up to": f"×{number(row[f'factor of {name}'])}" for name in joints}
+        {"reading": in_words(row), "λ": plain(row["ridge"], RIDGE)}
+        | {f"{name}, off by up to": times(row[f"factor of {name}"]) for name in joints}
         for _, row in shared_distances(joints).head(5).iterrows()
     ]
     return as_text(rows, 1)
@@ -98,20 +110,20 @@ def display_shared(found, papers):
 
 def display_rows(name, readings):
     """Readings of one experiment as rows of numbers."""
+    reduction = readings["gradient_median"] / readings["natural_median"]
     columns = {
-        "κ(Q)": readings["kappa"].map(number),
-        "Euclidean L, max": readings["gradient_max"].map(number),
-        "median": readings["gradient_median"].map(number),
-        "natural L, max": readings["natural_max"].map(number),
-        "median ": readings["natural_median"].map(number),
-        "reduction, median": (readings["gradient_median"] / readings["natural_median"]).map(number),
+        "λ": [plain(value, RIDGE) for value in readings["ridge"]],
+        "κ(Q)": [plain(value, "ratio") for value in readings["kappa"]],
+        "Euclidean L, max": [plain(value, EUCLIDEAN) for value in readings["gradient_max"]],
+        "Euclidean L, median": [plain(value, EUCLIDEAN) for value in readings["gradient_median"]],
+        "natural L, max": [plain(value, NATURAL) for value in readings["natural_max"]],
+        "natural L, median": [plain(value, NATURAL) for value in readings["natural_median"]],
+        "reduction, median": [plain(value, "ratio") for value in reduction],
+        "natural pairs, same ε": list(map(percentage, readings["natural_share"])),
+        "same deletions": list(map(percentage, readings["natural_share_in_deletions"])),
+        "deletions at the paper's share": list(map(radius, readings["deletions_at_paper_share"])),
     }
-    columns["natural pairs, same ε"] = readings["natural_share"].map(percent)
-    columns["same deletions"] = readings["natural_share_in_deletions"].map(percent)
-    columns["deletions at the paper's share"] = readings["deletions_at_paper_share"].map(radius)
-    words = {"experiment": name, "variation": readings["variation"]}
-    words["λ"] = readings["ridge"].map(number)
-    frame = pd.DataFrame(words | columns)
+    frame = pd.DataFrame({"experiment": name, "variation": readings["variation"]} | columns)
     frame.attrs["text_columns"] = 2
     return frame
 

@@ -2,20 +2,22 @@
 
 import pandas as pd
 
+from wtrak.cells import fixed, mean_cell
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.label_noise import DETECTORS
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.tables import interval_cell, write_documents
+from wtrak.tables import write_documents
 
 TITLE = "Table 6: wrong labels found"
+# Heading, decimals and unit of each.
 METRICS = {
-    "auroc": ("AUROC", 3),
-    "average_precision": ("average precision", 3),
-    "separation": ("separation", 2),
-    "recall_5": ("found in top 5 %", 3),
-    "recall_10": ("in top 10 %", 3),
-    "recall_20": ("in top 20 %", 3),
+    "auroc": ("AUROC", 3, "share"),
+    "average_precision": ("average precision", 3, "share"),
+    "separation": ("separation", 2, "ratio"),
+    "recall_5": ("found in top 5 %", 3, "share"),
+    "recall_10": ("in top 10 %", 3, "share"),
+    "recall_20": ("in top 20 %", 3, "share"),
 }
 
 
@@ -25,15 +27,15 @@ def summary_rows(metrics, papers):
         for name, title in DETECTORS.items():
             part = of[of["detector"] == name]
             cells = {
-                heading: interval_cell(part[metric], digits)
-                for metric, (heading, digits) in METRICS.items()
+                heading: mean_cell(part[metric], decimals, unit)
+                for metric, (heading, decimals, unit) in METRICS.items()
             }
             yield {"experiment": experiment, "noise": noise, "detector": title} | cells
             paper = papers.get(experiment, {}).get(noise, {})
             if name == "self_influence" and paper:
                 cells = {
-                    heading: f"{paper[metric]:.{digits}f}" if metric in paper else "–"
-                    for metric, (heading, digits) in METRICS.items()
+                    heading: fixed(paper.get(metric), decimals, unit)
+                    for metric, (heading, decimals, unit) in METRICS.items()
                 }
                 yield {"experiment": experiment, "noise": noise, "detector": "the paper's"} | cells
 
@@ -47,8 +49,8 @@ def difference_rows(metrics):
                 continue
             part = of[of["detector"] == name].set_index("seed")
             cells = {
-                heading: interval_cell(part[metric] - reference[metric], digits, "+")
-                for metric, (heading, digits) in METRICS.items()
+                heading: mean_cell(part[metric] - reference[metric], decimals, unit, "+")
+                for metric, (heading, decimals, unit) in METRICS.items()
                 if metric != "separation"
             }
             yield {"experiment": experiment, "noise": noise, "detector": title} | cells

@@ -2,11 +2,12 @@
 
 import pandas as pd
 
+from wtrak.cells import count, mean_cell
 from wtrak.io import read_csv, read_json, write_csv
 from wtrak.label_noise import DETECTORS
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
-from wtrak.tables import interval_cell, write_documents
+from wtrak.tables import write_documents
 
 TITLE = "Table 7: wrong labels by head and size"
 SHARES = {
@@ -21,7 +22,7 @@ def rows_of(found, fits, heads, *, less_reference):
     for metrics, fit, head in zip(found, fits, heads, strict=True):
         cells = {}
         if not less_reference:
-            cells |= {title: interval_cell(fit[column], 3) for column, title in SHARES.items()}
+            cells |= {title: mean_cell(fit[column], 3, "share") for column, title in SHARES.items()}
         values = {
             name: of.set_index("seed")["average_precision"]
             for name, of in metrics.groupby("detector")
@@ -30,13 +31,13 @@ def rows_of(found, fits, heads, *, less_reference):
             if less_reference and name == "self_influence":
                 continue
             of = values[name] - values["self_influence"] if less_reference else values[name]
-            cells[title] = interval_cell(of, 3, "+" if less_reference else "")
-        yield {"head": head, "n": f"{fit['n_train'].iloc[0]:,}"} | cells
+            cells[title] = mean_cell(of, 3, "share", "+" if less_reference else "")
+        yield {"head": head, "n": count(fit["n_train"].iloc[0], "points")} | cells
 
 
 def as_text(rows):
     frame = pd.DataFrame(rows)
-    frame.attrs["text_columns"] = 2
+    frame.attrs["text_columns"] = 1
     return frame
 
 

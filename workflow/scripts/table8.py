@@ -2,11 +2,12 @@
 
 import pandas as pd
 
+from wtrak.cells import count, percentage
 from wtrak.io import read_json, write_csv
 from wtrak.plotting import provenance_line
 from wtrak.runtime import run
 from wtrak.suspects import RANKINGS, read_suspects
-from wtrak.tables import percent, write_documents
+from wtrak.tables import write_documents
 
 TITLE = "Table 8: suspicious labels of the data as they come"
 NAMES = {
@@ -46,10 +47,10 @@ def main(smk):
         {
             "experiment": frame["experiment"],
             "ranked by": frame["ranked_by"].map(NAMES | {"all": "any (all images)"}),
-            "first": [f"{k:,}" for k in frame["top"]],
-            "another label suggested": frame["suggested_differs"].map(percent),
-            "people give another label": frame["people_differ"].map(percent),
-            "of those, the suggested one": frame["people_agree"].map(percent),
+            "first": [count(k, "images") for k in frame["top"]],
+            "another label suggested": list(map(percentage, frame["suggested_differs"])),
+            "people give another label": list(map(percentage, frame["people_differ"])),
+            "of those, the suggested one": list(map(percentage, frame["people_agree"])),
         }
     )
     text.attrs["text_columns"] = 2

@@ -3,16 +3,19 @@
 import numpy as np
 import pandas as pd
 
+from wtrak.cells import count, fixed, mean_cell, percentage, plain
 from wtrak.error_orders import derivative_error, slopes_of
 from wtrak.intervals import mean_with_interval
 from wtrak.io import read_csv, write_csv
 from wtrak.runtime import run
-from wtrak.tables import interval_cell, number, percent, write_documents
+from wtrak.tables import write_documents
 from wtrak.wrif import LEAVE_ONE_OUT
 
 TITLE = "Table 9: robust influence intervals of convex models"
 KERNELS = {"hessian_only": "Hessian only", "paper": "paper's", "corrected": "corrected"}
 RADII = {"diameter": "diam/n", "own": "own"}
+# Of what the time is taken against.
+UNITS = {"n": "points", "p": "features"}
 
 
 def order_rows(orders):
@@ -20,8 +23,8 @@ def order_rows(orders):
     for task, of in orders.groupby("task", sort=False):
         for name, title in KERNELS.items():
             part = of[of["kernel"] == name]
-            slope = interval_cell(pd.Series(slopes_of(part)), 2)
-            error = number(derivative_error(part), 2)
+            slope = mean_cell(pd.Series(slopes_of(part)), 2, "1")
+            error = plain(derivative_error(part), "ratio", 2)
             yield {"task": task, "kernel": title, "slope": slope, "error of dI/dt": error}
 
 
@@ -34,35 +37,36 @@ def coverage_rows(coverage, constant):
     chosen = coverage[shown & (coverage["constant"] == constant)]
     for (task, n, kernel, radius), of in chosen.groupby(keys, sort=False):
         cells = {
-            title: interval_cell(100 * of.loc[of["definition"] == name, "covered"], 1)
+            title: mean_cell(100 * of.loc[of["definition"] == name, "covered"], 1, "%")
             for name, title in LEAVE_ONE_OUT.items()
         }
         one = of[of["definition"] == "influence"]
         widths = {
-            "half width over I": number(one["width_over_influence"].mean(), 2),
-            "over the deviation": number(one["width_over_deviation"].mean(), 2),
+            "half width over I": plain(one["width_over_influence"].mean(), "ratio", 2),
+            "over the deviation": plain(one["width_over_deviation"].mean(), "ratio", 2),
         }
-        about = {"task": task, "kernel": KERNELS[kernel], "n": n, "radius": RADII[radius]}
+        about = {"task": task, "kernel": KERNELS[kernel], "radius": RADII[radius]}
+        about["n"] = count(n, "points")
         yield about | cells | widths
 
 
 def attack_rows(attacks):
     """How much of an interval distributions in the ball use up, and how often they leave it."""
     for task, of in attacks.groupby("task", sort=False):
-        row = {"task": task, "pairs": f"{len(of)}"}
+        row = {"task": task, "pairs": count(len(of), "pairs")}
         for place, title in (("on_support", "on the data"), ("beyond_support", "beyond")):
             share = of[place] / of["half_width_pairs"]
-            row[f"{title}: median/ε·L"] = f"{share.median():.2f}"
-            row[f"{title}: most"] = f"{share.max():.2f}"
-            row[f"{title}: left"] = percent((share > 1).mean())
-            row[f"{title}: left, L of the domain"] = percent(
+            row[f"{title}: median/ε·L"] = fixed(share.median(), 2, "ratio")
+            row[f"{title}: most"] = fixed(share.max(), 2, "ratio")
+            row[f"{title}: left"] = percentage((share > 1).mean())
+            row[f"{title}: left, L of the domain"] = percentage(
                 (of[place] > of["half_width_domain"]).mean()
             )
         for column, title in {
             "half_width_found": "steepest slope found / L of pairs",
             "half_width_domain": "L of the domain / of pairs",
         }.items():
-            row[title] = number((of[column] / of["half_width_pairs"]).median(), 2)
+            row[title] = plain((of[column] / of["half_width_pairs"]).median(), "ratio", 2)
         yield row
 
 
@@ -74,10 +78,10 @@ def cost_rows(cost):
         yield {
             "form": {"printed": "line by line", "vectorised": "vectorised"}[form],
             "varied": varied,
-            "from": f"{size.min()}",
-            "to": f"{size.max()}",
-            "exponent": f"{exponent_of(varied, of):.2f}",
-            "seconds at the largest": number(largest["seconds"], 2),
+            "from": count(size.min(), UNITS[varied]),
+            "to": count(size.max(), UNITS[varied]),
+            "exponent": fixed(exponent_of(varied, of), 2, "1"),
+            "seconds at the largest": plain(largest["seconds"], "seconds", 2),
         }
 
 
@@ -139,10 +143,10 @@ def main(smk):
             order_rows(orders), 2
         ),
         "Leave-one-out influences covered (%), L over pairs of training points": as_text(
-            coverage_rows(coverage, "pairs"), 2
+            coverage_rows(coverage, "pairs"), 3
         ),
         "The same, L bounded over the ball that holds all inputs": as_text(
-            coverage_rows(coverage, "domain"), 2
+            coverage_rows(coverage, "domain"), 3
         ),
         "Distributions within ε = diam/n against the corrected interval": as_text(
             attack_rows(attacks), 1

@@ -205,12 +205,17 @@ def verdict(found, paper, rule):
     return reached[0] if reached else rule.get("otherwise", NOT_REPRODUCED)
 
 
+def has_interval(row):
+    """Whether our value for a claim has an interval of some width."""
+    return not np.isnan(row.low) and row.low != row.high
+
+
 def ours(row):
     """Our value with its interval, as text."""
     if np.isnan(row.value):
         return "–"
     text = number(row.value)
-    if not np.isnan(row.low) and row.low != row.high:
+    if has_interval(row):
         text += f" ({number(row.low)} to {number(row.high)})"
     return text
 

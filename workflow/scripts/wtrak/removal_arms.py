@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from wtrak.tables import number
+from wtrak.cells import with_ends
 
 # What a figure or table calls each order in which training points are removed.
 ARMS = {
@@ -99,16 +99,9 @@ def times_faster_over_seeds(curves, resamples=2000):
 
 
 def faster_rows(faster):
-    """`times_faster_over_seeds` as text, one row an arm."""
+    """`times_faster_over_seeds` as cells, one row an arm."""
     for arm, of in faster.groupby("arm", sort=False):
-        cells = {row.reading: _with_interval(row) for row in of.itertuples()}
+        cells = {
+            row.reading: with_ends(row.value, row.low, row.high, "ratio") for row in of.itertuples()
+        }
         yield {"removed first": ARMS[arm]} | cells
-
-
-def _with_interval(row):
-    if np.isnan(row.value):
-        return "–"
-    if row.low == row.high:
-        return number(row.value, 2)
-    ends = (number(end, 2) if np.isfinite(end) else "∞" for end in (row.low, row.high))
-    return f"{number(row.value, 2)} ({' to '.join(ends)})"

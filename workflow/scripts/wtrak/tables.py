@@ -2,9 +2,13 @@
 
 import html
 import math
+import re
+from dataclasses import dataclass
 
-from wtrak.intervals import mean_with_interval
-from wtrak.io import write_text
+import pandas as pd
+
+from wtrak.errors import WtrakError
+from wtrak.io import write_csv, write_text
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "ε": r"$\varepsilon$", "λ": r"$\lambda$"}
@@ -19,6 +23,32 @@ td.text, th.text { text-align: left; }
 td:not(.text) { white-space: nowrap; }
 p.footer { color: #666; font-size: 13px; }
 """
+# Columns of the CSV file of a table's numbers.
+NUMBERS = ["part", "row", "label", "column", "value", "half_width", "low", "high", "unit"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Numbers of one place in a table, at full precision, and their text.
+
+    Attributes
+    ----------
+    text : str
+        Shows `value`, `half_width`, `low` and `high` in this order, rounded, without those that
+        are NaN.
+    unit : str
+        Of all of them.
+    """
+
+    text: str
+    unit: str
+    value: float = math.nan
+    half_width: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+
+    def __str__(self):
+        return self.text
 
 
 def number(value, digits=3):
@@ -46,18 +76,6 @@ def percent(share):
     if share < 0.0005:
         return f"{number(100 * share, 2)} %"
     return f"{100 * share:.1f} %"
-
-
-def interval_cell(values, digits, sign=""):
-    """Mean over seeds ± half of its 95 % interval, with `digits` decimals.
-
-    A dash if a value is missing, and no interval for one seed. A `sign` of "+" shows it always.
-    """
-    if values.isna().any():
-        return "–"
-    mean, half = mean_with_interval(values)
-    text = f"{mean:{sign}.{digits}f}"
-    return text if math.isnan(half) else f"{text} ± {half:.{digits}f}"
 
 
 def markdown(frame):
@@ -111,10 +129,12 @@ def html_page(title, parts, footer):
 def write_documents(output, title, parts, footer, label):
     """Write tables as Markdown, LaTeX and HTML to ``output.md``, ``output.tex``, ``output.html``.
 
+    And to ``output.numbers``, as CSV, every number that they show (`numbers_of`).
+
     Parameters
     ----------
     parts : dict of str to pandas.DataFrame
-        Heading of each table of text.
+        Heading of each table, of words and of cells (`Cell`).
     footer : str
         Data, weights and notice behind the tables.
     label : str
@@ -128,6 +148,45 @@ def write_documents(output, title, parts, footer, label):
     ]
     write_text(output.tex, "\n".join([f"% {footer}", *tables]))
     write_text(output.html, html_page(title, parts, footer))
+    write_csv(output.numbers, numbers_of(parts))
+
+
+def numbers_of(parts):
+    """Every number of some tables, one cell a row.
+
+    Parameters
+    ----------
+    parts : dict of str to pandas.DataFrame
+        Heading of each table. Its leading columns hold words; in the others is a `Cell` wherever
+        a digit shows.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns part, row (counted from 1), label (what the columns of words say), column, value,
+        half_width, low, high and unit.
+
+    Raises
+    ------
+    WtrakError
+        If a digit shows in a column of numbers without the number behind it, or two columns have
+        the same name.
+    """
+    rows = []
+    for heading, frame in parts.items():
+        words = frame.attrs.get("text_columns", 1)
+        names = [str(name).strip() for name in frame.columns]
+        if len(set(names)) < len(names):
+            raise WtrakError(f"tables: {heading!r} has two columns of one name")
+        for place, cells in enumerate(frame.itertuples(index=False, name=None), start=1):
+            label = ", ".join(map(str, cells[:words]))
+            for name, cell in zip(names[words:], cells[words:], strict=True):
+                if isinstance(cell, Cell):
+                    about = {"part": heading, "row": place, "label": label, "column": name}
+                    rows.append(about | {name: getattr(cell, name) for name in NUMBERS[4:]})
+                elif re.search(r"\d|∞", str(cell)):
+                    raise WtrakError(f"tables: {cell!r} in {heading!r}, {name!r} is only text")
+    return pd.DataFrame(rows, columns=NUMBERS)
 
 
 def _markdown_cell(cell):
