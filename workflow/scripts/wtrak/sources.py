@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from wtrak.errors import WtrakError
+from wtrak.errors import SourceError, WtrakError
 from wtrak.io import atomic_path, scratch, sha256_file
 from wtrak.runtime import progress, say
 
@@ -29,10 +29,6 @@ _MAX_MEMBER_BYTES = 200 * 1024**2
 _MAX_ARCHIVE_BYTES = 1024**3
 _MAX_DOWNLOAD_BYTES = 2 * 1024**3
 _OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-
-
-class SourceError(WtrakError):
-    """One source did not yield usable bytes; the next one may."""
 
 
 # --- reaching a file ---
