@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from wtrak.sources import SourceError, describe_source, first_working, read_members
+from wtrak.archives import read_members
+from wtrak.errors import SourceError
+from wtrak.sources import describe_source, first_working
 
 CIFAR10_CLASSES = [
     *("airplane", "automobile", "bird", "cat", "deer"),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from wtrak.archives import read_members
 from wtrak.errors import SourceError, WtrakError
 from wtrak.pickles import Call, read_pickle
-from wtrak.sources import read_members
 
 # Names of the file, by ours.
 CIFAR10N = {

@@ -44,7 +44,7 @@ class Stored:
 
 
 _VALUES = {
-    *("NONE", "NEWTRUE", "NEWFALSE", "INT", "BININT", "BININT1", "BININT2", "LONG1"),
+    *("NONE", "NEWTRUE", "NEWFALSE", "INT", "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"),
     *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINBYTES", "SHORT_BINBYTES"),
 }
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
@@ -52,7 +52,7 @@ _TUPLES = {"EMPTY_TUPLE": 0, "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
 def read_pickle(stream, admitted):
-    """Read a pickle of dictionaries, tuples, numbers, text and calls, of any protocol up to 4.
+    """Read a pickle, of any protocol up to 4, of containers, numbers, text, bytes and calls.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def read_pickle(stream, admitted):
     Returns
     -------
     object
-        Dictionaries (their keys are text), tuples, numbers, text and bytes as they are; `Named`,
-        `Call` and `Stored` for all else.
+        Dictionaries, lists, tuples, numbers, text and bytes as they are; `Named`, `Call` and
+        `Stored` for all else.
 
     Raises
     ------
@@ -125,6 +125,10 @@ class _Machine:
             items = self._pop_to_mark()
             push({})
             self._set(items)
+        elif name == "EMPTY_LIST":
+            push([])
+        elif name in ("APPEND", "APPENDS"):
+            self._extend((self.pop(),) if name == "APPEND" else self._pop_to_mark())
         elif name == "MARK":
             push(_MARK)
         elif name in ("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"):
@@ -158,6 +162,11 @@ class _Machine:
             raise SourceError(f"the pickle asks for {module}.{name}, which no array needs"[:300])
         return Named(module, name)
 
+    def _extend(self, values):
+        if not isinstance(self._stack[-1], list):
+            raise ValueError("values of what has none")
+        self._stack[-1].extend(values)
+
     def _set(self, items):
         target = self._stack[-1]
         if isinstance(target, Call):
@@ -165,6 +174,7 @@ class _Machine:
         keys = items[::2]
         if not isinstance(target, dict) or len(items) % 2:
             raise ValueError("items of what has none")
-        if not all(isinstance(key, str) for key in keys):
-            raise ValueError("a key that is no text")
+        # Of tuples within tuples the hash may take for ever.
+        if not all(isinstance(key, str | int) for key in keys):
+            raise ValueError("a key that is neither text nor number")
         target.update(zip(keys, items[1::2], strict=True))
