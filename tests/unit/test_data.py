@@ -67,9 +67,7 @@ def png_of_one_bit(side):
     blob = png_claiming(side, side)
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     body = zlib.compress(bytes((1 + side // 8) * side), 1)
-    return (
-        blob[:8] + png_chunk(b"IHDR", header) + png_chunk(b"IDAT", body) + png_chunk(b"IEND", b"")
-    )
+    return blob[:8] + png_chunk(b"IHDR", header) + png_chunk(b"IDAT", body) + blob[-12:]
 
 
 def png_with_words(count):

@@ -70,7 +70,7 @@ def test_arrays_of_objects_are_refused(tmp_path):
     """An object array would carry anything past the list of what is admitted."""
     objects = np.array([1, 2, None], dtype=object)
     objects = np.resize(objects, 50_000)
-    with pytest.raises(SourceError, match=r"EMPTY_LIST at byte .* which no array needs"):
+    with pytest.raises(SourceError, match="worse_label is not an array of 50,000 integers"):
         decode_cifar10n(wheel(tmp_path, pickle.dumps(columns(worse_label=objects), 2)))
 
 
@@ -111,7 +111,7 @@ def test_stand_ins_of_other_kinds_are_refused(tmp_path, odd):
     """The run would end in a TypeError or AttributeError of the reader's own."""
     body = pickle.dumps(columns(worse_label=odd()), 2)
     body = body.replace(f"c{__name__}\nBare\n".encode(), b"cnumpy.core.multiarray\n_reconstruct\n")
-    with pytest.raises(SourceError, match="which no array needs"):
+    with pytest.raises(SourceError, match=r"which no array needs|worse_label is not an array"):
         decode_cifar10n(wheel(tmp_path, body))
 
 
@@ -150,7 +150,7 @@ def test_integers_of_any_width_and_order_are_read(tmp_path, dtype):
 
 
 BAD = {
-    "no mapping": (pickle.dumps((1, 2), 2), "clean_label is not an array"),
+    "no mapping": (pickle.dumps([1, 2], 2), "clean_label is not an array"),
     "a short column": (
         pickle.dumps(columns(aggre_label=np.zeros(7, int)), 2),
         "aggre_label is not an array of 50,000",
@@ -186,7 +186,7 @@ def one_byte_steps(opcode):
 CLAIMS = {
     "a memo of 300 million": (b"\x80\x02Nr\x00\xa3\xe1\x11.", "clean_label is not an array"),
     "dictionaries": (one_byte_steps(b"}"), "more than 300,000 steps"),
-    "lists": (one_byte_steps(b"]"), "EMPTY_LIST"),
+    "lists": (one_byte_steps(b"]"), "more than 300,000 steps"),
     "marks": (one_byte_steps(b"("), "more than 300,000 steps"),
     "a text of 4 GB": (b"\x80\x02X\xff\xff\xff\xff.", "no readable pickle"),
     "bytes of 2^60": (b"\x80\x04\x8e" + (2**60).to_bytes(8, "little") + b".", "no readable"),

@@ -9,7 +9,7 @@ from PIL import Image
 
 from limits import within_limits
 from wtrak.image_folder import read_image
-from wtrak.image_memory import Budget, check_tags
+from wtrak.image_memory import Budget
 
 
 def chunk(kind, body):
@@ -67,27 +67,16 @@ def riff(width, height):
     return b"RIFF" + struct.pack("<I", len(body)) + body
 
 
-def pixels_of_one_bit(side):
-    return png(side, side, 1, 0, rows=bytes((1 + side // 8) * side))
+def grey_of_16_bits(side):
+    return png(side, side, 16, 0, rows=bytes((1 + 2 * side) * side))
 
 
 BOMBS = {
-    "169 million pixels": (lambda: pixels_of_one_bit(13_000), "would take"),
+    "169 million pixels": (lambda: grey_of_16_bits(13_000), "would take"),
     "a WebP of 65,000 pixels a side": (lambda: riff(65_000, 65_000), "would take"),
     "a tile of a billion pixels": (lambda: tile(33_000), "would take"),
-    "tags of the same bytes": (overlapping, "claim more than"),
-    "the same in the larger form": (lambda: overlapping(large=True), "claim more than"),
-    "the same in a list within": (lambda: overlapping(nested=True), "claim more than"),
-    "the same in EXIF data": (
-        lambda: png(8, 8, 8, 0, chunk(b"eXIf", overlapping()), rows=bytes(72)),
-        "claim more than",
-    ),
-    "numbers by the million": (
-        lambda: tags(*SMALL, *STRIP[1:], (273, 3, 30_000_000, 512)) + bytes(60_000_512),
-        "claim more than",
-    ),
-    "three million words": (
-        lambda: png(8, 8, 8, 0, *(chunk(b"tEXt", b"%07d\0" % k) for k in range(3_000_000))),
+    "a million words": (
+        lambda: png(8, 8, 8, 0, *(chunk(b"tEXt", b"%07d\0" % k) for k in range(1_500_000))),
         "more than 200,000 parts",
     ),
     "ten million empty segments": (
@@ -95,6 +84,26 @@ BOMBS = {
         "more than 200,000 parts",
     ),
 }
+
+
+# Pillow bounds these itself, and may read the picture that is beside them.
+TAGS = {
+    "tags of the same bytes": overlapping,
+    "the same in the larger form": lambda: overlapping(large=True),
+    "the same in a list within": lambda: overlapping(nested=True),
+    "the same in EXIF data": lambda: png(8, 8, 8, 0, chunk(b"eXIf", overlapping()), rows=bytes(72)),
+    "numbers by the million": lambda: (
+        tags(*SMALL, *STRIP[1:], (273, 3, 30_000_000, 512)) + bytes(60_000_512)
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TAGS)
+@pytest.mark.filterwarnings("ignore")
+def test_tags_cost_no_more_than_they_may(tmp_path, case):
+    """If it failed, thousands of tags could each make a copy of the same megabytes."""
+    (tmp_path / "picture").write_bytes(TAGS[case]())
+    assert within_limits(read_image, tmp_path / "picture", 16).shape == (16, 16, 3)
 
 
 @pytest.mark.parametrize("case", BOMBS)
@@ -116,22 +125,6 @@ def test_large_photographs_are_still_read(tmp_path):
     rows = bytes((1 + 3 * 9504) * 6336)
     (tmp_path / "b.png").write_bytes(png(9504, 6336, 8, 2, rows=rows))
     assert within_limits(read_image, tmp_path / "b.png", 16).max() == 0
-
-
-def test_ordinary_tags_pass(tmp_path):
-    """If it failed, photographs with EXIF data would be refused."""
-    exif = Image.Exif()
-    exif[0x0112], exif[0x010F] = 6, "maker"
-    exif.get_ifd(34665)[36867] = "2026:01:01 00:00:00"
-    exif.get_ifd(34853)[1] = "N"
-    for name in ("a.jpg", "b.tif", "c.png", "d.webp"):
-        Image.new("RGB", (20, 10), (9, 9, 9)).save(tmp_path / name, exif=exif)
-        assert read_image(tmp_path / name, 8).shape == (8, 8, 3)
-    blob = exif.tobytes().removeprefix(b"Exif\0\0")
-    with (tmp_path / "exif").open("w+b") as file:
-        file.write(blob)
-        file.seek(0)
-        check_tags(file, len(blob))
 
 
 def test_threads_wait_for_memory_that_others_hold():

@@ -1,7 +1,6 @@
 """Memory that images take, from what they claim, before it is taken."""
 
 import contextlib
-import io
 import struct
 import threading
 from pathlib import Path
@@ -18,13 +17,6 @@ _WHOLE = {"AVIF", "JPEG2000", "WEBP"}
 # Pillow keeps each part of a header, which may be as short as four bytes.
 _MAX_PARTS = 200_000
 _SMALL_FILE = 2 * 1024**2
-# Numbers of a tag, of which each becomes a Python object.
-_MAX_NUMBER_BYTES = 4 * 1024**2
-_TAG_BYTES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
-_TAG_BYTES |= {16: 8, 17: 8, 18: 8}
-_TEXT_TAGS = {1, 2, 7}
-# Lists of tags within a list of tags: of the camera, the place and the file's kind; frames.
-_NESTED_TAGS = {34665, 34853, 40965, 330}
 
 
 class Budget:
@@ -68,9 +60,7 @@ def check_file(path):
     with Path(path).open("rb") as file:
         start = file.read(32)
         file.seek(0)
-        if start[:2] in (b"II", b"MM"):
-            check_tags(file, size)
-        elif start[:4] == b"RIFF" and start[12:16] == b"VP8X":
+        if start[:4] == b"RIFF" and start[12:16] == b"VP8X":
             width, height = (1 + int.from_bytes(start[k : k + 3], "little") for k in (24, 27))
             _check_pixels(width * height * _COST["WEBP"])
         elif size > _SMALL_FILE and start[:8] == b"\x89PNG\r\n\x1a\n":
@@ -95,52 +85,6 @@ def _count_parts(file, place, form, more, last):
     raise ValueError(f"a header of more than {_MAX_PARTS:,} parts")
 
 
-def check_tags(stream, size):
-    """Refuse a TIFF, or EXIF data, of `size` bytes whose tags claim more than it can hold.
-
-    Pillow copies the value of every tag, and thousands of tags may claim the same megabytes.
-
-    Raises
-    ------
-    ValueError
-    """
-    start = stream.read(16)
-    order = ">" if start[:2] == b"MM" else "<"
-    # Read as Pillow's versions read it: the larger form has its own number, in either place.
-    for large in {False, 43 in start[2:4]}:
-        form = order + ("Q" if large else "I")
-        begin = 8 if large else 4
-        if len(start) < begin + struct.calcsize(form):
-            return
-        queue, seen, numbers, total = [*struct.unpack_from(form, start, begin)], set(), 0, 0
-        while queue:
-            place = queue.pop()
-            if place in seen or place >= size:
-                continue
-            seen.add(place)
-            for tag, kind, count, value in _tags(stream, place, order, large):
-                claimed = _TAG_BYTES.get(kind, 0) * count
-                total += claimed
-                numbers += 0 if kind in _TEXT_TAGS else claimed
-                if total > size or numbers > _MAX_NUMBER_BYTES:
-                    raise ValueError("its tags claim more than it can hold")
-                if tag in _NESTED_TAGS:
-                    queue.append(value)
-
-
-def _tags(stream, place, order, large):
-    """Tag, kind, count and value or place of it, of each entry of a list of tags."""
-    head, entry = (f"{order}Q", f"{order}HHQQ") if large else (f"{order}H", f"{order}HHII")
-    stream.seek(place)
-    raw = stream.read(struct.calcsize(head))
-    if len(raw) < struct.calcsize(head):
-        return
-    count = min(struct.unpack(head, raw)[0], 2**16)
-    raw = stream.read(count * struct.calcsize(entry))
-    whole = len(raw) - len(raw) % struct.calcsize(entry)
-    yield from struct.iter_unpack(entry, raw[:whole])
-
-
 def decoding_bytes(image, full_size):
     """Bytes that decoding an open image takes, and turning it upright and into RGB.
 
@@ -150,18 +94,7 @@ def decoding_bytes(image, full_size):
         Opened and not decoded, its size that at which it will be.
     full_size : tuple of int
         Its size in the file.
-
-    Raises
-    ------
-    ValueError
-        If its EXIF data claim more than they can hold.
     """
-    exif = image.info.get("exif")
-    if exif is None and "Raw profile type exif" in image.info:
-        exif = bytes.fromhex("".join(image.info["Raw profile type exif"].split("\n")[3:]))
-    if exif:
-        exif = exif.removeprefix(b"Exif\x00\x00")
-        check_tags(io.BytesIO(exif), len(exif))
     total = image.width * image.height * _COST.get(image.format, _OTHER_COST)
     if image.format == "JPEG" and "progressive" in image.info:
         total += full_size[0] * full_size[1] * _PROGRESSIVE_COST
