@@ -4,6 +4,7 @@ Never another exception, more memory than the file is worth, or code of the file
 """
 
 import copy
+import functools
 import io
 import pickle
 import tarfile
@@ -366,6 +367,8 @@ def functions():
     space = {"workflow": SimpleNamespace(current_basedir=place)}
     code = (folder / "common.smk").read_text("utf-8")
     exec(compile(code, "common.smk", "exec"), space)
+    # The schema is the same for every configuration, and reading it takes most of the time.
+    space["yaml"] = SimpleNamespace(safe_load=functools.cache(yaml.safe_load))
     return space
 
 

@@ -214,7 +214,12 @@ def torch_file(body, **storages):
     """A zip as torch.save makes it, with any pickle."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, blob in {"data.pkl": body, "byteorder": b"little", **storages}.items():
+        for name, blob in {
+            "data.pkl": body,
+            "version": b"3\n",
+            "byteorder": b"little",
+            **storages,
+        }.items():
             archive.writestr(f"weights/{name}", blob)
     return buffer.getvalue()
 
