@@ -1,6 +1,7 @@
 """Fixtures: a copy of the repository, and one finished quick run that tests share."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,31 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# Of the process that runs the tests; a machine with less memory could not run them.
+MOST_MEMORY = 3 * 1024**3
 QUICK = ("--profile", "profiles/quick", "--workflow-profile", "none")
+
+
+def peak_memory(who=resource.RUSAGE_SELF):
+    """Bytes that this process, or the largest of those it started, has had in memory at most."""
+    peak = resource.getrusage(who).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def pytest_sessionfinish(session):
+    """Fail the run where the tests took more memory than they should."""
+    if peak_memory() > MOST_MEMORY and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how much memory the tests took."""
+    own, started = (
+        peak_memory(who) / 1024**3 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    most = MOST_MEMORY / 1024**3
+    text = f"memory: {own:.1f} GiB of at most {most:.0f}, {started:.1f} in a process started"
+    terminalreporter.write_line(text, red=own > most)
 
 
 def snakemake(repository, *arguments, check=True, timeout=900):

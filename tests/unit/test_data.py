@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 import dataset as dataset_script
+from limits import within_limits
 from wtrak.data import content_sha256, load_dataset
 from wtrak.errors import WtrakError
 from wtrak.io import load_arrays, load_metadata, read_json
@@ -41,16 +42,16 @@ def contents(folder):
     }
 
 
+def png_chunk(kind, body):
+    length, checksum = struct.pack(">I", len(body)), struct.pack(">I", zlib.crc32(kind + body))
+    return length + kind + body + checksum
+
+
 def png_claiming(width, height, pixel_rows=b""):
     """An RGB PNG of a claimed size, its uncompressed rows each behind the filter byte 0."""
-
-    def chunk(kind, body):
-        length, checksum = struct.pack(">I", len(body)), struct.pack(">I", zlib.crc32(kind + body))
-        return length + kind + body + checksum
-
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    chunks = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(pixel_rows, 0))
-    return b"\x89PNG\r\n\x1a\n" + chunks + chunk(b"IEND", b"")
+    chunks = png_chunk(b"IHDR", header) + png_chunk(b"IDAT", zlib.compress(pixel_rows, 0))
+    return b"\x89PNG\r\n\x1a\n" + chunks + png_chunk(b"IEND", b"")
 
 
 def png(pixels):
@@ -59,6 +60,20 @@ def png(pixels):
     rows = np.zeros((height, 1 + 3 * width), np.uint8)
     rows[:, 1:] = pixels.reshape(height, -1)
     return png_claiming(width, height, rows.tobytes())
+
+
+def png_of_one_bit(side):
+    """A square PNG of black, a bit for each pixel."""
+    blob = png_claiming(side, side)
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    body = zlib.compress(bytes((1 + side // 8) * side), 1)
+    return blob[:8] + png_chunk(b"IHDR", header) + png_chunk(b"IDAT", body) + blob[-12:]
+
+
+def png_with_words(count):
+    """A PNG of the right size with as many words beside the pixels."""
+    blob = png_claiming(1024, 10_000)
+    return blob[:33] + b"".join(png_chunk(b"tEXt", b"%07d\0" % k) for k in range(count)) + blob[33:]
 
 
 SHEETS = [f"data_batch_{k}.png" for k in range(1, 6)] + ["test_batch.png"]
@@ -164,7 +179,7 @@ def sheets(tmp_path, monkeypatch):
         make_folder(tmp_path / "sheets", (small | files).items())
         source = {"kind": "file", "path": "sheets", "format": "cifar10-png-sheets"}
         with pytest.raises(WtrakError) as caught:
-            load_dataset("cifar10", [source], "0" * 64, directory=tmp_path)
+            within_limits(load_dataset, "cifar10", [source], "0" * 64, directory=tmp_path)
         return str(caught.value)
 
     return refusal
@@ -175,8 +190,11 @@ BAD_SHEETS = {
     "no pixels": (png_claiming(1024, 10_000), "not a readable PNG"),
     "a claim to fill the memory": (png_claiming(30_000, 30_000), "data_batch_1.png"),
     "a cut header": (b"\x89PNG\r\n\x1a\n\0\0\0\1IHDR\0\0\0\0\0", "not a readable PNG"),
-    "a cut body": (png(np.zeros((20, 1024, 3), np.uint8))[:60], "not a readable PNG"),
+    "a cut body": (png_claiming(1024, 10_000, bytes(20 * 3073))[:-40], "not a readable PNG"),
     "an HTML page": (HTML, "not a readable PNG"),
+    # Of a size that Pillow admits: 169 million pixels of one bit.
+    "a small file of many pixels": (png_of_one_bit(13_000), "(13000, 13000, 3)"),
+    "millions of words": (png_with_words(2_500_000), "bytes, more than"),
 }
 
 
@@ -207,6 +225,7 @@ BAD_LABELS = {
     "a NaN label": json.dumps([1] * 49_999 + [float("nan")]).encode(),
     "a fraction": json.dumps([1] * 49_999 + [1.5]).encode(),
     "a deep nest": b"[" * 100_000,
+    "lists by the million": b"[" + b"[]," * 30_000_000 + b"0]",
 }
 
 
@@ -326,7 +345,7 @@ def test_packed_mnist_that_is_cut_or_a_bomb_is_refused(mnist, tmp_path):
     packed = {f"{name}.gz": gzip.compress(blob, 1) for name, blob in files.items()}
     name = "t10k-labels-idx1-ubyte.gz"
     source = {"kind": "file", "path": "mnist", "format": "mnist-idx"}
-    bomb = gzip.compress(files[name[:-3]] + bytes(10**8), 1)
+    bomb = packed[name] + gzip.compress(bytes(16 << 20), 1) * 80
     for blob, reason in (
         (packed[name][:-20], "truncated or damaged"),
         (packed[name][:50] + b"damage" + packed[name][56:], "damaged|no IDX"),
@@ -335,7 +354,7 @@ def test_packed_mnist_that_is_cut_or_a_bomb_is_refused(mnist, tmp_path):
     ):
         make_folder(tmp_path / "mnist", (packed | {name: blob}).items())
         with pytest.raises(WtrakError, match=f"t10k-labels-idx1-ubyte.*({reason})"):
-            load_dataset("mnist", [source], None, directory=tmp_path)
+            within_limits(load_dataset, "mnist", [source], None, directory=tmp_path)
 
 
 def test_measurements_are_the_scaled_table(tmp_path):

@@ -9,8 +9,9 @@ import zipfile
 import numpy as np
 import pytest
 
+from limits import within_limits
 from wtrak.errors import WtrakError
-from wtrak.human_labels import CIFAR10N, check_alignment, decode_cifar10n
+from wtrak.human_labels import CIFAR10N, check_alignment, decode_cifar10n, labels_of
 from wtrak.sources import SourceError
 
 
@@ -36,7 +37,7 @@ def columns(**changes):
     return made | changes
 
 
-@pytest.mark.parametrize("protocol", [2, 4])
+@pytest.mark.parametrize("protocol", range(5))
 def test_labels_are_read_as_they_are(tmp_path, protocol):
     """Columns would be swapped, or a pickle of another protocol be refused."""
     made = columns()
@@ -110,7 +111,7 @@ def test_stand_ins_of_other_kinds_are_refused(tmp_path, odd):
     """The run would end in a TypeError or AttributeError of the reader's own."""
     body = pickle.dumps(columns(worse_label=odd()), 2)
     body = body.replace(f"c{__name__}\nBare\n".encode(), b"cnumpy.core.multiarray\n_reconstruct\n")
-    with pytest.raises(SourceError, match="worse_label is not an array"):
+    with pytest.raises(SourceError, match=r"which no array needs|worse_label is not an array"):
         decode_cifar10n(wheel(tmp_path, body))
 
 
@@ -125,9 +126,15 @@ def test_states_made_to_crash_numpy_do_nothing(tmp_path):
     assert (decode_cifar10n(wheel(tmp_path, body))["worse"] == 1).all()
 
 
+class PackedColumn(Column):
+    def __reduce__(self):
+        build, arguments, state = super().__reduce__()
+        return build, arguments, (*state[:4], Compressed())
+
+
 def test_other_encodings_are_refused(tmp_path):
     """A codec is code of its own choice, and some unpack."""
-    body = pickle.dumps(columns(worse_label=Compressed()), 2)
+    body = pickle.dumps(columns(worse_label=PackedColumn()), 2)
     with pytest.raises(SourceError, match="encodes text as bz2"):
         decode_cifar10n(wheel(tmp_path, body))
 
@@ -156,6 +163,7 @@ BAD = {
         pickle.dumps(columns(worse_label=np.zeros(50_000)), 2),
         "worse_label is not an array of 50,000 integers",
     ),
+    "too long": (pickle.dumps("x" * 15_000_000, 2), "more than labels take"),
     "a cut pickle": (pickle.dumps(columns(), 2)[:1000], "no readable pickle"),
     "no pickle": (b"\n<!DOCTYPE html><html></html>", "no readable pickle"),
 }
@@ -167,6 +175,44 @@ def test_other_content_is_refused_by_name(tmp_path, case):
     body, reason = BAD[case]
     with pytest.raises(SourceError, match=reason):
         decode_cifar10n(wheel(tmp_path, body))
+
+
+def one_byte_steps(opcode):
+    """A pickle of as many bytes as labels may take, each of which makes an object."""
+    return b"\x80\x02" + opcode * 14_000_000 + b"."
+
+
+# What small pickles can make a reader claim that believes them, and in which words each ends.
+CLAIMS = {
+    "a memo of 300 million": (b"\x80\x02Nr\x00\xa3\xe1\x11.", "clean_label is not an array"),
+    "dictionaries": (one_byte_steps(b"}"), "more than 300,000 steps"),
+    "lists": (one_byte_steps(b"]"), "more than 300,000 steps"),
+    "marks": (one_byte_steps(b"("), "more than 300,000 steps"),
+    "a text of 4 GB": (b"\x80\x02X\xff\xff\xff\xff.", "no readable pickle"),
+    "bytes of 2^60": (b"\x80\x04\x8e" + (2**60).to_bytes(8, "little") + b".", "no readable"),
+    "a bytearray of 10 GB": (
+        pickle.dumps(columns(), 2)[:-1] + b"c__builtin__\nbytearray\n(L10000000000L\ntR.",
+        "asks for __builtin__.bytearray",
+    ),
+    "a shape of 2^40": (
+        pickle.dumps(columns(), 2).replace(b"M\x50\xc3\x85", b"\x8a\x06" + bytes(5) + b"\1\x85", 1),
+        "clean_label is not an array of 50,000 integers",
+    ),
+    # One text of the file's length, made bytes by each of many calls.
+    "a text encoded 10,000 times": (
+        b"\x80\x02X\x80\x84\x1e\x00" + b"x" * 2_000_000 + b"q\x00c_codecs\nencode\nq\x01"
+        b"X\x06\x00\x00\x00latin1q\x02" + b"h\x01h\x00h\x02\x86R" * 10_000 + b".",
+        "clean_label is not an array",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CLAIMS)
+def test_memory_follows_the_file_and_not_what_it_claims(case):
+    """Nine bytes of a download took 4.6 GB, the memo being a table up to its largest index."""
+    body, reason = CLAIMS[case]
+    with pytest.raises(SourceError, match=reason):
+        within_limits(labels_of, body, 50_000)
 
 
 def test_file_that_is_no_wheel_is_refused(tmp_path):

@@ -1,10 +1,11 @@
 """Checked weights of one backbone: from the first source that fits, or seeded and untrained."""
 
 from wtrak.backbone import backbone_state, untrained_state
-from wtrak.errors import WtrakError
+from wtrak.errors import SourceError, WtrakError
 from wtrak.io import save_arrays, sha256_file, write_json
 from wtrak.runtime import run
-from wtrak.sources import SourceError, describe_source, first_working, read_state_dict
+from wtrak.sources import describe_source, first_working
+from wtrak.weights import read_state_dict
 
 
 def main(smk):

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from wtrak.sources import SourceError, describe_source, first_working, read_members
+from wtrak.archives import read_members
+from wtrak.errors import SourceError
+from wtrak.sources import describe_source, first_working
 
 CIFAR10_CLASSES = [
     *("airplane", "automobile", "bird", "cat", "deer"),
@@ -20,6 +22,8 @@ DIGITS_CLASSES = [str(digit) for digit in range(10)]
 # Images in each of CIFAR-10's six files, and in each split of MNIST.
 _CIFAR10_ROWS = 10_000
 _MNIST_ROWS = {"train": 60_000, "t10k": 10_000}
+# That a PNG of 30 MB may have beside its pixels, however they are packed.
+_PNG_HEADER_BYTES = 2 * 1024**2
 _ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 
 
@@ -54,19 +58,27 @@ def _decode_cifar10_sheets(path):
     )
 
     def pixels(name):
+        check_length(name, 1024 * 3 * _CIFAR10_ROWS + _PNG_HEADER_BYTES)
         try:
-            sheet = np.asarray(
-                Image.open(io.BytesIO(members[name]), formats=("PNG",)).convert("RGB")
-            )
+            sheet = Image.open(io.BytesIO(members[name]), formats=("PNG",))
+            # What a small file claims to be may not fit into memory.
+            if sheet.size == (1024, _CIFAR10_ROWS):
+                sheet = np.asarray(sheet.convert("RGB"))
+                return sheet.reshape(_CIFAR10_ROWS, 32, 32, 3)
         except Exception as error:  # Pillow raises many types on damaged input
             raise SourceError(f"{name} is not a readable PNG ({error})") from error
-        if sheet.shape != (_CIFAR10_ROWS, 1024, 3):
-            raise SourceError(
-                f"{name} is {sheet.shape} pixels, expected {(_CIFAR10_ROWS, 1024, 3)}"
-            )
-        return sheet.reshape(_CIFAR10_ROWS, 32, 32, 3)
+        raise SourceError(
+            f"{name} is {(sheet.height, sheet.width, 3)} pixels, "
+            f"expected {(_CIFAR10_ROWS, 1024, 3)}"
+        )
+
+    def check_length(name, largest):
+        if len(members[name]) > largest:
+            raise SourceError(f"{name} has {len(members[name]):,} bytes, more than {largest:,}")
 
     def labels(name, count):
+        # A list of lists takes twenty times the memory of its text.
+        check_length(name, 32 * count + 100)
         try:
             values = json.loads(members[name])
         except (ValueError, RecursionError) as error:

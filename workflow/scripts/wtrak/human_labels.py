@@ -1,14 +1,14 @@
 """Labels that people gave: CIFAR-10N, from a pickle that is not trusted."""
 
 import io
-import pickle
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from wtrak.errors import WtrakError
-from wtrak.sources import SourceError, read_members
+from wtrak.archives import read_members
+from wtrak.errors import SourceError, WtrakError
+from wtrak.pickles import Call, read_pickle
 
 # Names of the file, by ours.
 CIFAR10N = {
@@ -21,71 +21,48 @@ CIFAR10N = {
 }
 
 
-class _Inert:
-    """What a pickle builds, as the arguments and the state that it gives; nothing acts on them."""
-
-    # For one that is built without its initialiser, as pickles may ask.
-    arguments, state = (), None
-
-    def __init__(self, *arguments):
-        self.arguments = arguments
-
-    def __setstate__(self, state):
-        self.state = state
-
-
-class _Reconstructed(_Inert):
-    """In the place of an array: state is version, shape, dtype, Fortran order, bytes."""
-
-
-class _Dtype(_Inert):
-    """In the place of a dtype: its text, and a state whose second entry is the byte order."""
-
-
-def _encoded(text, encoding):
-    """Bytes, which older pickles keep as text of one character a byte."""
-    if encoding != "latin1":
-        raise SourceError(f"the pickle encodes text as {encoding}, which no array needs")
-    return text.encode("latin1")
-
-
+_RECONSTRUCT = (
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "_reconstruct"),
+)
+_DTYPE, _ENCODE = ("numpy", "dtype"), ("_codecs", "encode")
 # All that a pickle of numpy arrays names. None of numpy's own code runs, as a state made for it can
 # crash it.
-_ADMITTED = {
-    ("numpy", "ndarray"): _Inert,
-    ("numpy", "dtype"): _Dtype,
-    ("numpy.core.multiarray", "_reconstruct"): _Reconstructed,
-    ("numpy._core.multiarray", "_reconstruct"): _Reconstructed,
-    ("_codecs", "encode"): _encoded,
-}
+_ADMITTED = {*_RECONSTRUCT, _DTYPE, _ENCODE, ("numpy", "ndarray")}
 
 
-class _ArraysOnly(pickle.Unpickler):
-    """Admits what stands for numpy arrays of numbers, and nothing else."""
-
-    def find_class(self, module, name):
-        if (module, name) not in _ADMITTED:
-            raise SourceError(f"the pickle asks for {module}.{name}, which no array needs")
-        return _ADMITTED[module, name]
-
-
-def _integers(inert, count):
-    """The array of `count` integers that a stand-in describes, or None if it is of others."""
-    if type(inert) is not _Reconstructed or type(inert.state) is not tuple:
+def _integers(call, count):
+    """The array of `count` integers that a call describes, or None if it is of others."""
+    if not isinstance(call, Call) or not call.calls(*_RECONSTRUCT):
         return None
-    if len(inert.state) != 5:
+    # Version, shape, dtype, Fortran order, bytes.
+    if not isinstance(call.state, tuple) or len(call.state) != 5:
         return None
-    _, shape, dtype, _, raw = inert.state
-    if type(dtype) is not _Dtype or type(dtype.state) is not tuple or len(dtype.state) < 2:
+    _, shape, dtype, _, raw = call.state
+    if not isinstance(dtype, Call) or not dtype.calls(_DTYPE):
+        return None
+    if not isinstance(dtype.state, tuple) or len(dtype.state) < 2:
         return None
     text, order = dtype.arguments[:1], dtype.state[1]
     # A list, because what the pickle gives need not be hashable.
     if text not in [(f"{kind}{size}",) for kind in "iu" for size in (1, 2, 4, 8)]:
         return None
-    if shape != (count,) or order not in ("<", ">", "|", "=") or type(raw) is not bytes:
+    if shape != (count,) or order not in ("<", ">", "|", "="):
         return None
     values = np.dtype(text[0]).newbyteorder(order)
-    return np.frombuffer(raw, values) if len(raw) == count * values.itemsize else None
+    raw = _raw(raw, count * values.itemsize)
+    return None if raw is None else np.frombuffer(raw, values)
+
+
+def _raw(value, size):
+    """The bytes that a pickle holds as such or, if older, as text of one character a byte."""
+    if isinstance(value, Call) and value.calls(_ENCODE) and len(value.arguments) == 2:
+        text, encoding = value.arguments
+        if encoding != "latin1":
+            raise SourceError(f"the pickle encodes text as {encoding}, which no array needs"[:200])
+        if isinstance(text, str) and len(text) == size and max(text) < "\u0100":
+            return text.encode("latin1")
+    return value if isinstance(value, bytes) and len(value) == size else None
 
 
 def _nested(path, names):
@@ -118,12 +95,10 @@ def decode_cifar10n(path):
 
 def labels_of(body, count):
     """The same from the pickle itself, for `count` images; raises as `decode_cifar10n` does."""
-    try:
-        found = _ArraysOnly(io.BytesIO(body)).load()
-    except SourceError:
-        raise
-    except Exception as error:  # pickle answers damage with many types
-        raise SourceError(f"the labels are no readable pickle ({error})") from error
+    # As text each of a label's eight bytes may take six; names and shapes take some hundreds.
+    if len(body) > len(CIFAR10N) * count * 48 + 10_000:
+        raise SourceError(f"the pickle has {len(body):,} bytes, which is more than labels take")
+    found = read_pickle(io.BytesIO(body), _ADMITTED)
     labels = {}
     for ours, theirs in CIFAR10N.items():
         values = _integers(found.get(theirs) if type(found) is dict else None, count)

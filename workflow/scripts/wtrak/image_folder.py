@@ -9,10 +9,14 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from wtrak.errors import WtrakError
+from wtrak.image_memory import MAX_BYTES, Budget, check_file, decoding_bytes
 
 # What images are kept in. Pillow reads more, but starts another program for some (EPS) and takes
 # nearly anything for others (TGA).
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
+# Of which grey values are scaled at a time.
+_BAND_PIXELS = 2**20
+_MEMORY = Budget(MAX_BYTES)
 
 
 @dataclass(frozen=True)
@@ -58,14 +62,23 @@ def read_image(path, side):
     Exception
         Of many types, if the file is not a readable image: see `read_image_folder`.
     """
+    check_file(path)
     with Image.open(path, formats=FORMATS) as image:
+        full_size = image.size
         # Lets JPEG decode at a lower resolution: photographs are read several times as fast.
         image.draft("RGB", (2 * side, 2 * side))
-        upright = ImageOps.exif_transpose(image)
-        if upright.mode.startswith("I") or upright.mode == "F":
-            upright = _scaled_to_bytes(upright)
-        square = ImageOps.fit(upright.convert("RGB"), (side, side), Image.Resampling.BILINEAR)
-        return np.asarray(square)
+        with _MEMORY.take(decoding_bytes(image, full_size)):
+            return _upright_square(image, side)
+
+
+def _upright_square(image, side):
+    # In its place, as a copy would double what a large image takes.
+    ImageOps.exif_transpose(image, in_place=True)
+    if image.mode.startswith("I") or image.mode == "F":
+        image = _scaled_to_bytes(image)
+    if image.mode != "RGB":
+        image = image.convert("RGB")
+    return np.asarray(ImageOps.fit(image, (side, side), Image.Resampling.BILINEAR))
 
 
 def _scaled_to_bytes(image):
@@ -73,12 +86,21 @@ def _scaled_to_bytes(image):
 
     White is 65535 where a value is above 255, and 1 where all values are real and none is above 1.
     """
-    values = np.asarray(image, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("a grey value is not finite")
-    largest = values.max(initial=0)
+    width, height = image.size
+    rows = max(1, _BAND_PIXELS // max(width, 1))
+    boxes = [(0, top, width, min(top + rows, height)) for top in range(0, height, rows)]
+    largest = 0
+    for box in boxes:
+        values = np.asarray(image.crop(box), dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError("a grey value is not finite")
+        largest = max(largest, values.max(initial=0))
     top = 65535 if largest > 255 else 1 if image.mode == "F" and largest <= 1 else 255
-    return Image.fromarray(np.clip(values * (255 / top), 0, 255).round().astype(np.uint8))
+    scaled = Image.new("L", image.size)
+    for box in boxes:
+        values = np.asarray(image.crop(box), dtype=np.float64) * (255 / top)
+        scaled.paste(Image.fromarray(np.clip(values, 0, 255).round().astype(np.uint8)), box)
+    return scaled
 
 
 def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k: None):

@@ -1,41 +1,24 @@
-"""Files from ordered sources, and what may be read from them; nothing in them is trusted.
+"""Files from ordered sources.
 
 A source says where bytes may come from; the first source whose bytes decode and match wins.
 Every failure is kept, so that the final error lists what was tried.
 """
 
-import bz2
-import gzip
-import lzma
 import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import urllib.request
-import zipfile
 from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import numpy as np
-
-from wtrak.errors import WtrakError
+from wtrak.archives import looks_like_html
+from wtrak.errors import SourceError, WtrakError
 from wtrak.io import atomic_path, scratch, sha256_file
 from wtrak.runtime import progress, say
 
-_MAX_MEMBER_BYTES = 200 * 1024**2
-# Of all that an archive unpacks to, members that nobody asked for included; and of a download.
-_MAX_ARCHIVE_BYTES = 1024**3
 _MAX_DOWNLOAD_BYTES = 2 * 1024**3
-_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-
-
-class SourceError(WtrakError):
-    """One source did not yield usable bytes; the next one may."""
-
-
-# --- reaching a file ---
 
 
 def describe_source(source):
@@ -173,18 +156,11 @@ def _check_sha256(path, source, advice):
         return
     found = sha256_file(path)
     if not found.startswith(expected):
-        kind = "an HTML page" if _looks_like_html(path) else f"{path.stat().st_size:,} bytes"
+        kind = "an HTML page" if looks_like_html(path) else f"{path.stat().st_size:,} bytes"
         raise SourceError(
             f"{file_name(source)} is {kind} with sha256 {found[:16]}…, "
             f"expected {expected[:16]}…; {advice}"
         )
-
-
-def _looks_like_html(path):
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(512).lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 def _download_url(source, target):
@@ -204,7 +180,7 @@ def _download_url(source, target):
     received = target.stat().st_size
     if size and received != size:
         raise SourceError(f"truncated: {received:,} of {size:,} bytes arrived")
-    if _looks_like_html(target):
+    if looks_like_html(target):
         raise SourceError("the server sent an HTML page instead of the file")
 
 
@@ -243,156 +219,3 @@ def _download_packed(client, command, destination_option, pattern, target):
             reasons = [line for line in lines if "err" in line.lower()] or lines
             raise SourceError(f"{client} failed: {' / '.join(reasons[:2])[:300]}")
         os.replace(files[0], target)
-
-
-# --- reading archives, member by member ---
-
-
-def read_members(path, names):
-    """Read the members of a tar, zip or folder whose base names are `names`, as bytes.
-
-    Nothing is unpacked to disk, so no member can escape, and links in an archive are not followed.
-    Memory and time are bounded whatever it claims: members over 200 MiB are refused, and tars that
-    unpack to more than 1 GiB.
-
-    Raises
-    ------
-    SourceError
-        If the archive is damaged, a member is missing, too large, or there twice.
-    """
-    path = Path(path)
-    found = {}
-
-    def take(name, size, read):
-        base = name.rsplit("/", 1)[-1]
-        if base not in names:
-            return
-        if base in found:
-            raise SourceError(f"{path.name} has more than one {base}")
-        if size > _MAX_MEMBER_BYTES:
-            raise SourceError(f"{base} in {path.name} claims {size:,} bytes; too large")
-        found[base] = read()
-
-    try:
-        if path.is_dir():
-            for file in sorted(path.rglob("*")):
-                if file.is_file():
-                    take(file.as_posix(), file.stat().st_size, file.read_bytes)
-        elif zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                for info in archive.infolist():
-                    take(info.filename, info.file_size, lambda info=info: _unzip(archive, info))
-        else:
-            with (
-                path.open("rb") as raw,
-                _unpacked(raw) as stream,
-                tarfile.open(fileobj=_Bounded(stream, path.name), mode="r:") as archive,
-            ):
-                for info in archive:
-                    if info.isfile():
-                        take(info.name, info.size, archive.extractfile(info).read)
-    except SourceError:
-        raise
-    # The archive modules answer damage with a dozen types, TypeError and RuntimeError among them.
-    except Exception as error:
-        what = "an HTML page" if _looks_like_html(path) else "damaged"
-        raise SourceError(
-            f"{path.name} is {what}, or truncated, or no archive ({error})"
-        ) from error
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise SourceError(f"{path.name} lacks {', '.join(missing)}; it may be truncated")
-    return found
-
-
-def _unzip(archive, info):
-    """Bytes of a member, which may be no more than it claims to be.
-
-    zipfile bounds what one step unpacks to for deflate alone, and only where a size is asked for.
-    """
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise SourceError(f"{info.filename} is packed by a method other than deflate")
-    with archive.open(info) as member:
-        return member.read(info.file_size + 1)
-
-
-def _unpacked(raw):
-    """The stream behind a compressed file, told by its first bytes; itself if it is not."""
-    start = raw.read(6)
-    raw.seek(0)
-    opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
-    return opener(raw) if opener else raw
-
-
-class _Bounded:
-    """A stream for tarfile that goes no further than an archive may, and in steps of its size.
-
-    Headers of a tar may claim any length, and tarfile believes them.
-    """
-
-    def __init__(self, stream, name):
-        self._stream, self._name = stream, name
-
-    def _check(self, position, step=0):
-        if step > _MAX_MEMBER_BYTES or position > _MAX_ARCHIVE_BYTES:
-            raise SourceError(f"{self._name} unpacks to more than an archive may hold")
-
-    def read(self, size=-1):
-        self._check(0, step=size)
-        data = self._stream.read(size if size >= 0 else _MAX_MEMBER_BYTES)
-        self._check(self._stream.tell())
-        return data
-
-    def seek(self, position):
-        self._check(position)
-        return self._stream.seek(position)
-
-    def tell(self):
-        return self._stream.tell()
-
-
-# --- weights ---
-
-
-def read_state_dict(path):
-    """Read a state dict from ``.pth``/``.pt``, ``.safetensors`` or ``.npz`` as torch tensors.
-
-    Pickles are never executed: ``.pth`` is read with ``weights_only=True`` and ``.npz`` without
-    object arrays. Both are zip files, which may unpack to 1 GiB.
-
-    Raises
-    ------
-    SourceError
-        If the file is of another kind or cannot be read.
-    """
-    import torch
-    from safetensors.torch import load_file
-
-    path = Path(path)
-    try:
-        if path.suffix != ".safetensors" and zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                size = sum(info.file_size for info in archive.infolist())
-            if size > _MAX_ARCHIVE_BYTES:
-                raise SourceError(f"{path.name} claims {size:,} bytes of weights; too large")
-        if path.suffix in (".pth", ".pt"):
-            state = torch.load(path, map_location="cpu", weights_only=True)
-        elif path.suffix == ".safetensors":
-            state = load_file(path)
-        elif path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                state = {key: torch.from_numpy(arrays[key]) for key in arrays.files}
-        else:
-            raise SourceError(f"{path.name}: a state dict is a .pth, .pt, .safetensors or .npz")
-    except SourceError:
-        raise
-    # torch.load raises many types on damaged input, its own UnpicklingError among them.
-    except Exception as error:
-        what = "an HTML page" if _looks_like_html(path) else "damaged or unsafe"
-        first_line = str(error).strip().split("\n")[0][:200]
-        raise SourceError(f"{path.name} is {what}: {first_line}") from error
-    if not isinstance(state, dict) or not all(
-        isinstance(key, str) and torch.is_tensor(value) for key, value in state.items()
-    ):
-        raise SourceError(f"{path.name} does not hold a flat state dict of tensors")
-    return state
