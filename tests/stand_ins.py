@@ -8,7 +8,7 @@ import ast
 from conftest import copy_repository
 
 # Its outputs hold a hash of its parameters, its inputs' content and its own name. Where the file
-# "fault" names its first output, it writes one output, says so, and fails as the file asks.
+# "fault" names one of its outputs, it writes that and those before it, and fails as the file asks.
 STAND_IN = '''"""Stands in for a script of the workflow."""
 
 import errno
@@ -52,7 +52,7 @@ log.parent.mkdir(parents=True, exist_ok=True)
 log.write_text("stand-in", "utf-8")
 for path in snakemake.output:
     Path(path).write_text(f"{path} {content}", "utf-8")
-    if fault.exists() and fault.read_text("utf-8").split()[0] == snakemake.output[0]:
+    if fault.exists() and fault.read_text("utf-8").split()[0] == path:
         fail(fault)
 '''
 

@@ -51,13 +51,12 @@ def command(repository, *targets):
 
 
 def jobs_to_run(repository):
-    """First output of every job that would run."""
-    output = snakemake(repository, *command(repository), "--dry-run").stdout
-    return [
-        line.split("output:")[1].split(",")[0].strip()
-        for line in output.splitlines()
-        if line.strip().startswith("output:")
-    ]
+    """Outputs of the jobs that would run and that others depend on."""
+    summary = snakemake(repository, *command(repository), "--summary").stdout
+    rows = [line.split("\t") for line in summary.splitlines()]
+    pending = [row[0] for row in rows if row[-1] == "update pending"]
+    shown = ("figures", "tables", "index.html", "checks.xml", "provenance.json")
+    return [path for path in pending if path.split("/")[1] not in shown]
 
 
 def fail_once(repository, rng):
