@@ -86,6 +86,26 @@ def test_grid_spans_the_shares_asked_for():
     assert shares[-1] == pytest.approx(0.05, abs=0.01)
 
 
+def test_grid_of_a_range_that_is_not_symmetric():
+    """Its ends would be at the complement of the shares asked for, or in descending order."""
+    scores, lipschitz = random_problem(m=20, n=400)
+    grid = epsilon_grid(scores, lipschitz, (0.3, 0.9), 4)
+    shares = certified_shares(scores, lipschitz, grid).mean(axis=1)
+    assert shares[0] == pytest.approx(0.9, abs=0.01)
+    assert shares[-1] == pytest.approx(0.3, abs=0.01)
+
+
+def test_grid_is_placed_by_pairs_that_have_a_radius():
+    """Equal scores, and constants of zero, would drag the ends to 0 or to infinity."""
+    scores = np.array([[0.0, 0.0, 0.0, 1.0, 4.0]])
+    constants = np.array([1.0, 1.0, 1.0, 1.0, 1.0])
+    grid = epsilon_grid(scores, Lipschitz(np.ones(1), constants), (0.1, 0.9), 3)
+    # Of the pairs with different scores, radii 1/2 (3 of 7), 3/2 (1) and 2 (3).
+    np.testing.assert_allclose(grid, [0.5, 1.0, 2.0], rtol=1e-12)
+    flat = Lipschitz(np.ones(1), np.array([1.0, 1.0, 1.0, 0.0, 0.0]))
+    assert np.isfinite(epsilon_grid(scores, flat, (0.1, 0.9), 3)).all()
+
+
 def test_epsilon_for_share_is_the_quantile_of_the_radii():
     """The ε printed for the paper's 68.7 % would certify another share."""
     scores, lipschitz = random_problem(m=1, n=300)
