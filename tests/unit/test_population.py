@@ -1,0 +1,279 @@
+"""Scripts that certify and count, on panels that are a part of the population, by enumeration.
+
+The largest ‖ψ‖ and ‖φ‖ lie outside of the panel, and leverages are far from small, so that what is
+taken from the wrong set of points shows.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import certificates as certificates_script
+import deletions as deletions_script
+from geometry import INPUTS, Population, call, outside
+from wtrak.io import save_arrays
+
+SEED = 5
+
+
+# --- certificates.py ---
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """16 training points of which 7 are certified, and what the script writes of them."""
+    folder = tmp_path_factory.mktemp("certificates")
+    loud, panel = outside(16, 7, np.random.default_rng(SEED))
+    population = Population(folder, loud={loud: 6.0})
+    assert population.si.argmax() == loud
+    call(
+        certificates_script,
+        folder,
+        {"curve": "curve.csv", "table": "table.csv"},
+        inputs=INPUTS,
+        n_test=2,
+        seed=SEED,
+        n_points=7,
+        deletion_range=[1e-3, 10.0],
+        points=9,
+        reported_deletions=[0.08, 0.2],
+        block_size=5,
+        device="cpu",
+    )
+    return population, panel, pd.read_csv(folder / "curve.csv"), pd.read_csv(folder / "table.csv")
+
+
+def expected_radii(p, panel):
+    """Radii of all pairs of the panel for each of two test points, from explicit φ and Q⁻¹."""
+    i, j = np.triu_indices(len(panel), 1)
+    euclidean = p.phi @ p.inverse, p.phi_test @ p.inverse, np.linalg.norm(p.phi, axis=1).max()
+    out = {}
+    for metric, (points, tests, radius) in {
+        "natural": (p.psi, p.a, p.radius),
+        "euclidean": euclidean,
+    }.items():
+        b = points[panel]
+        c = b[i] - b[j]
+        for t in range(2):
+            a, gaps = tests[t], np.abs(p.tau[t, panel[i]] - p.tau[t, panel[j]])
+            norm, norms = np.linalg.norm(a), np.linalg.norm(b, axis=1)
+            tight = radius * (norm * norms + np.abs(b @ a))
+            capped = min(norm, np.sqrt(2) * radius) if metric == "natural" else norm
+            paper = 2 * radius * capped * norms
+            differences = np.linalg.norm(c, axis=1)
+            by = {
+                "paper": gaps / (paper[i] + paper[j]),
+                "tight": gaps / (tight[i] + tight[j]),
+                "direct": gaps / (radius * (norm * differences + np.abs(c @ a))),
+            }
+            if metric == "natural":
+                roots = [
+                    max(np.roots([norm * d - g, norm * d + 3 * g, -2 * g]))
+                    for d, g in zip(differences, gaps, strict=True)
+                ]
+                by["rigorous"] = np.array(roots) / (2 * radius)
+            for method, radii in by.items():
+                out.setdefault((metric, method), []).append(radii / p.unit[metric])
+    return {key: np.array(values) for key, values in out.items()}
+
+
+def test_certified_shares_are_those_of_the_whole_populations_radius(certified):
+    """R of the panel alone is smaller, and would certify what a training point beyond it breaks."""
+    population, panel, curve, table = certified
+    expected = expected_radii(population, panel)
+    found = table.set_index(["metric", "method", "deletions"])["share"]
+    assert len(found) == 2 * len(expected) and set(found.index.droplevel(2)) == set(expected)
+    for (metric, method, deletions), share in found.items():
+        assert share == pytest.approx(np.mean(expected[metric, method] > deletions), abs=1e-12)
+    assert found.between(0.05, 0.95).sum() >= 8
+    deletions = np.geomspace(1e-3, 10, 9)
+    for key, radii in expected.items():
+        drawn = curve[(curve["metric"] == key[0]) & (curve["method"] == key[1])]
+        np.testing.assert_allclose(drawn["deletions"], deletions)
+        np.testing.assert_allclose(drawn["epsilon"], deletions * population.unit[key[0]])
+        shares = [np.mean(radii > count) for count in deletions]
+        np.testing.assert_allclose(drawn["share"], shares, rtol=1e-12, atol=1e-15)
+
+
+def test_interval_of_a_share_is_that_of_a_u_statistic(certified):
+    """4·Var over the panel's points, and the variance over test points."""
+    population, panel, _, table = certified
+    expected = expected_radii(population, panel)
+    i, j = np.triu_indices(7, 1)
+    for _, row in table.iterrows():
+        held = expected[row["metric"], row["method"]] > row["deletions"]
+        by_point = [held[:, (i == k) | (j == k)].mean() for k in range(7)]
+        variance = 4 * np.var(by_point, ddof=1) / 7 + np.var(held.mean(axis=1), ddof=1) / 2
+        assert row["half_width"] == pytest.approx(1.96 * np.sqrt(variance), rel=1e-12)
+
+
+def test_interval_covers_the_spread_over_panels():
+    """It would be half as wide as what other panels of the same size show."""
+    rng = np.random.default_rng(0)
+    n, shares, widths = 40, [], []
+    pairs = np.triu_indices(n, 1)
+    for _ in range(150):
+        values = rng.random(n)
+        radii = values[pairs[0]] + values[pairs[1]]
+        _, table = certificates_script.summarise(
+            lambda t, radii=radii: {("natural", "tight"): radii},
+            1,
+            pairs,
+            n,
+            np.array([0.5]),
+            [0.7],
+            {"natural": 1.0},
+            1,
+            lambda k: None,
+        )
+        shares.append(table["share"][0])
+        widths.append(table["half_width"][0])
+    assert np.mean(widths) / (1.96 * np.std(shares)) == pytest.approx(1, abs=0.15)
+
+
+# --- deletions.py ---
+
+REMOVALS = [1, 2, 4]
+TOP = [1, 3]
+
+
+@pytest.fixture(scope="module", params=[0, 3])
+def removed(request, tmp_path_factory):
+    """What the script writes of pairs of 6 out of 14 points, and the pairs that it drew."""
+    folder = tmp_path_factory.mktemp("deletions")
+    rng = np.random.default_rng(SEED)
+    loud, panel = outside(14, 6, rng)
+    population = Population(folder, n=14, ridge=2.0, loud={loud: 10.0}, seed=request.param)
+    assert population.si.argmax() == loud
+    bounds = np.random.default_rng(1).uniform(0.05, 0.4, (14, 3)) * [0, 0.5, 1.0]
+    save_arrays(folder / "bounds", {"bounds": bounds, "removals": np.array(REMOVALS)})
+    call(
+        deletions_script,
+        folder,
+        {"pairs": "pairs.csv", "top_k": "top_k.csv"},
+        inputs=INPUTS | {"cross_leverage": "bounds"},
+        n_test=3,
+        seed=SEED,
+        n_points=6,
+        pairs_per_test=12,
+        attacked_per_test=8,
+        removals=REMOVALS,
+        top_k=TOP,
+        block_size=5,
+        device="cpu",
+    )
+    drawn = []
+    for seed in rng.integers(2**63, size=3):
+        i, j = np.random.default_rng(seed).integers(6, size=(2, 12))
+        drawn.append([(panel[a], panel[b]) for a, b in zip(i, j, strict=True) if a != b])
+    pairs, top = (pd.read_csv(folder / name) for name in ("pairs.csv", "top_k.csv"))
+    return population, bounds, drawn, pairs.set_index(["kind", "removals"]), top
+
+
+def survival(p, bounds, t, i, j):
+    """What each kind says of one pair: explicit inverses, and the bound as it is written down."""
+    n, gap = p.n, p.gap_without(t, i, j, [])
+    sign, c = np.sign(gap), p.psi[i] - p.psi[j]
+    single = sign * np.array([p.gap_without(t, i, j, [k]) for k in range(n)])
+    harm = sign * gap - single
+    order = np.argsort(-harm)
+    out = {"exact": [single.min() > 0], "replacement": [True]}
+    for k in range(n):
+        inverse = n * np.linalg.inv(n * np.eye(len(c)) - np.outer(p.psi[k], p.psi[k]))
+        u, v = inverse @ p.a[t], inverse @ c
+        moved = p.radius**2 * (np.linalg.norm(u) * np.linalg.norm(v) + abs(u @ v)) / (2 * n)
+        out["replacement"][0] &= single[k] > moved
+    largest = np.maximum(harm[order], 0)
+    out["first_order"] = [abs(gap) > largest[:m].sum() for m in REMOVALS]
+    out["attack"] = [
+        all(sign * p.gap_without(t, i, j, order[:size]) > 0 for size in REMOVALS if size <= m)
+        for m in REMOVALS
+    ]
+    out["rigorous"] = []
+    for m, r in zip(REMOVALS, bounds.T, strict=True):
+        x2, y2 = p.tau[t] ** 2 / (n - p.si), (p.psi @ c) ** 2 / (n - p.si)
+        alpha2 = np.sqrt(y2[order[:m]].sum() / x2[order[:m]].sum())
+        effects = (harm + r * (alpha2 * x2 + y2 / alpha2) / 2) / (1 - r**2)
+        out["rigorous"].append(abs(gap) > np.maximum(np.sort(effects)[::-1][:m], 0).sum())
+    return out
+
+
+def test_pairs_survive_as_explicit_inverses_say(removed):
+    """A leverage, a set, a radius or an order of magnitude would be another one."""
+    population, bounds, drawn, found, _ = removed
+    said = [
+        [survival(population, bounds, t, i, j) for i, j in pairs] for t, pairs in enumerate(drawn)
+    ]
+    informative = 0
+    for kind, removals in {
+        "exact": [1],
+        "replacement": [1],
+        "first_order": REMOVALS,
+        "rigorous": REMOVALS,
+        "attack": REMOVALS,
+    }.items():
+        for position, m in enumerate(removals):
+            counted = 8 if kind in ("rigorous", "attack") else 12
+            values = [[pair[kind][position] for pair in of[:counted]] for of in said]
+            shares = [np.mean(of) for of in values]
+            row = found.loc[(kind, m)]
+            assert row["share"] == pytest.approx(np.mean(shares), abs=1e-12)
+            assert row["pairs"] == sum(map(len, values))
+            half = 1.96 * np.std(shares, ddof=1) / np.sqrt(3)
+            assert row["half_width"] == pytest.approx(half, rel=1e-9, abs=1e-12)
+            informative += 0 < np.mean(shares) < 1
+    assert len(found) == 2 + 3 * len(REMOVALS)
+    assert informative >= 7
+
+
+def test_top_sets_are_certified_against_every_point_outside(removed):
+    """A set would be certified against the panel alone."""
+    p, _, _, _, top = removed
+    found = top.set_index(["test", "k"])
+    assert len(found) == 3 * len(TOP)
+    for (t, k), row in found.iterrows():
+        inside = np.argsort(-p.tau[t])[:k]
+        least = np.inf
+        for i in inside:
+            for j in np.setdiff1d(np.arange(p.n), inside):
+                gap = p.tau[t, i] - p.tau[t, j]
+                product = np.linalg.norm(p.a[t]) * np.linalg.norm(p.psi[i] - p.psi[j])
+                root = max(np.roots([product - gap, product + 3 * gap, -2 * gap]))
+                least = min(least, root / (2 * p.radius))
+        assert row["epsilon"] == pytest.approx(least, rel=1e-6)
+        assert row["deletions"] == pytest.approx(least / p.unit["natural"], rel=1e-6)
+
+
+def examined(gap, x, y, slack, cross, removals, **changes):
+    """`examine_pair` of points given by hand, whose inner products are those of `cross`."""
+    given = {"norm_test": 1.0, "radius": 1e-9, "bounds": np.zeros((len(x), len(removals)))}
+    given |= {"attack": lambda rows: cross[np.ix_(rows, rows)]} | changes
+    return deletions_script.examine_pair(x, y, gap, 1.0, slack, removals, **given)
+
+
+def test_a_set_that_turns_a_pair_turns_every_larger_number():
+    """At most m removals: a larger set that happens to turn it back would count as survival."""
+    x, y, slack = np.array([-1.1, 1.0, 0.0]), np.array([1.0, -0.01, 0.0]), np.ones(3)
+    cross = np.zeros((3, 3))
+    cross[0, 1] = cross[1, 0] = 0.5
+    found = examined(1.0, x, y, slack, cross, [1, 2])
+    # One removal takes 1.1 of the gap of 1; with the second, its partner gives some back.
+    assert found["attack"] == [False, False]
+    assert examined(1.2, x, y, slack, cross, [1, 2])["attack"] == [True, True]
+    assert examined(1.0, x, y, slack, cross, [2])["attack"] == [True]
+
+
+def test_without_an_attack_no_set_is_judged():
+    """A pair that is not attacked would be counted among those that are."""
+    x, y, slack = np.array([-1.1, 1.0, 0.0]), np.array([1.0, -0.01, 0.0]), np.ones(3)
+    found = examined(1.0, x, y, slack, np.zeros((3, 3)), [1, 2], attack=None)
+    assert set(found) == {"exact", "replacement", "first_order"}
+
+
+def test_a_pair_at_its_bound_is_not_certified():
+    """A tie would count as an order that holds."""
+    x, y, slack, cross = np.array([-1.0, 0.0]), np.ones(2), np.ones(2), np.zeros((2, 2))
+    found = examined(1.0, x, y, slack, cross, [1])
+    assert not any(found[kind][0] for kind in ("exact", "first_order", "rigorous", "attack"))
+    found = examined(1.0 + 1e-9, x, y, slack, cross, [1])
+    assert all(found[kind][0] for kind in ("exact", "first_order", "rigorous", "attack"))
