@@ -85,6 +85,7 @@ def test_intervals_touch_at_their_radius():
         (-1.0, 1.0, (np.sqrt(33) - 5) / 2 / 6),  # N = 2, Δ = 1: e² + 5e − 2
         (1.0, 2.0, (np.sqrt(73) - 7) / 6 / 6),  # N = 4, Δ = 1: 3e² + 7e − 2
         (2.0000001, 1.0, 0.5 / 6),  # ‖a‖‖c‖ below |a·c| by rounding
+        (1e-12, 0.0, 0.5 / 6),  # ‖c‖ lost in rounding: e must stay in [0, 1/2]
     ],
 )
 def test_rigorous_radius_by_hand(gap, difference, expected):
@@ -144,6 +145,13 @@ def turning_radius(point, n, a, c):
         middle = (low + high) / 2
         low, high = (low, middle) if turned(middle) else (middle, high)
     return high
+
+
+def test_a_replacement_that_ties_a_pair_turns_it():
+    """R² = n takes exactly the gap of parallel a and c."""
+    zero, given = np.zeros(1), {"norm_test": 1.0, "difference": 1.0, "n": 4}
+    assert not survives_replacement(1.0, zero, zero, np.array([4.0]), radius=2.0, **given)
+    assert survives_replacement(1.0, zero, zero, np.array([4.0]), radius=1.999, **given)
 
 
 def point_that_leaves(left, leverage, between, n):
@@ -212,8 +220,9 @@ def test_removal_bound_is_attained_by_two_points(scale, sign):
     p, q, r, n = 1.5, 0.4, 0.3, 50.0
     slack = np.array([20.0, 40.0, 30.0])
     root = np.sqrt(slack)
-    x = scale * root * np.array([(p + q) / 2, (p - q) / 2, 0.0])
-    y = sign / scale * root * np.array([(q - p) / 2, -(p + q) / 2, 0.0])
+    # The third point widens the gap: neither the bound nor α is to know of it.
+    x = scale * root * np.array([(p + q) / 2, (p - q) / 2, 5.0])
+    y = sign / scale * root * np.array([(q - p) / 2, -(p + q) / 2, 1.0])
     cross = r * np.outer(root, root)
     gap = sign * n
     k = [0, 1]
@@ -346,6 +355,64 @@ def test_row_bounds_bring_an_overloaded_row_below_one():
     assert enclosed(matrix, bounds, [2, 3])
     # r_0·r_k = 2·0.6·0.6: what the weights shift is not lost.
     np.testing.assert_allclose(bounds[0] * bounds[1:], 0.72, rtol=1e-12)
+
+
+def naive_row_bounds(matrix, count, errors, size):
+    """`row_bounds` row by row, from the whole matrix of which `count` a row are listed."""
+    n, weights = len(matrix), np.ones(len(matrix))
+    values, partners = listed(matrix, count)
+    for _ in range(30):
+        sums = []
+        for k in range(n):
+            loads = [
+                (value + errors[k]) * weights[partner]
+                for value, partner in zip(values[k], partners[k], strict=True)
+            ]
+            if count < n - 1:
+                unlisted = (values[k, -1] + errors[k]) * max(weights)
+                loads = [max(load, unlisted) for load in loads]
+            sums.append(sum(sorted(loads)[len(loads) - size + 1 :]) / weights[k])
+        if max(sums) < 0.9:
+            break
+        weights = [w * max(s / 0.85, 1) ** 0.5 for w, s in zip(weights, sums, strict=True)]
+    return np.array(sums)
+
+
+@pytest.mark.parametrize(
+    ("n", "count", "size", "scale"),
+    [
+        (6, 5, 3, 0.5),
+        (6, 4, 3, 0.5),
+        (6, 3, 3, 0.5),
+        (6, 2, 3, 0.5),
+        (40, 39, 5, 0.24),
+        (40, 38, 5, 0.24),
+        (40, 30, 4, 0.34),
+        (40, 4, 5, 0.25),
+    ],
+)
+def test_row_bounds_are_those_of_a_naive_form(n, count, size, scale):
+    """Rows would be summed over other partners, or weights shift more than it takes."""
+    rng = np.random.default_rng(n + count)
+    matrix = rng.uniform(0, 0.3, (n, n)) * scale
+    matrix[0, :] = matrix[:, 0] = rng.uniform(0.8, 1, n) * scale
+    matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
+    errors = rng.uniform(0, 1e-3, n)
+    expected = naive_row_bounds(matrix, count, errors, size)
+    found = row_bounds(*listed(matrix, count), errors, size)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_row_at_the_limit_is_still_lightened():
+    """0.45 + 0.45 is not below 0.9."""
+    matrix = np.zeros((5, 5))
+    matrix[0, 1:] = matrix[1:, 0] = 0.45
+    bounds = row_bounds(*listed(matrix, 4), np.zeros(5), 3)
+    np.testing.assert_allclose(bounds[0], 0.9 / np.sqrt(0.9 / 0.85), rtol=1e-12)
+    # Between 0.85 and 0.9 all stays as it is.
+    matrix *= 0.44 / 0.45
+    bounds = row_bounds(*listed(matrix, 4), np.zeros(5), 3)
+    np.testing.assert_allclose(bounds, [0.88, 0.44, 0.44, 0.44, 0.44], rtol=1e-12)
 
 
 def test_row_bounds_stop_when_no_weights_help():
