@@ -104,6 +104,10 @@ DROPPED = {
 SYMMETRIC = {"max", "min", "maximum", "minimum", "broadcast_shapes", "isinstance", "logaddexp"}
 
 
+# Where results are put and progress goes, how many work, and which of equal values comes first.
+UNSEEN = {"out", "dtype", "device", "advance", "threads", "strict", "kind", "block_size"}
+
+
 def _name(call):
     function = call.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
@@ -213,7 +217,7 @@ def _calls(node):
             args[k], args[k + 1] = args[k + 1], args[k]
             yield _with(node, args=args)
     for k, keyword in enumerate(node.keywords):
-        if keyword.arg in ("out", "dtype", "device", "rtol"):
+        if keyword.arg in UNSEEN:
             continue
         if keyword.arg == "axis" and isinstance(keyword.value, ast.Constant):
             continue  # changed as a constant
@@ -249,7 +253,7 @@ def mutants_of(source):
             before, after = ast.unparse(node), ast.unparse(change)
             if isinstance(node, ast.If):
                 before, after = f"if {ast.unparse(node.test)}", f"if {ast.unparse(change.test)}"
-            if before == after:
+            if before == after or (function == "<module>" and _is_of_names(node)):
                 continue
             key = function, before, after
             place = seen[key] = seen.get(key, -1) + 1
@@ -290,9 +294,20 @@ def _places(tree):
     yield from visit(tree, "<module>", False)
 
 
+def _is_of_names(node):
+    """A list of names in the order in which they are shown."""
+    return isinstance(node, ast.Tuple | ast.List) and all(
+        isinstance(one, ast.Constant) and isinstance(one.value, str) for one in node.elts
+    )
+
+
 def _is_plain(node, name, child):
     """Whether a child is no mathematics: annotations, docstrings, messages, imports."""
     if name in ("annotation", "returns", "decorator_list", "bases"):
+        return True
+    if isinstance(node, ast.keyword) and node.arg in UNSEEN:
+        return True
+    if isinstance(node, ast.For) and name == "iter" and _is_of_names(child):
         return True
     if isinstance(child, ast.Import | ast.ImportFrom | ast.Raise | ast.JoinedStr):
         return True

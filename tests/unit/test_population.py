@@ -7,10 +7,12 @@ taken from the wrong set of points shows.
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import certificates as certificates_script
 import deletions as deletions_script
 from geometry import INPUTS, Population, call, outside
+from wtrak.errors import WtrakError
 from wtrak.io import save_arrays
 
 SEED = 5
@@ -24,14 +26,14 @@ def certified(tmp_path_factory):
     """16 training points of which 7 are certified, and what the script writes of them."""
     folder = tmp_path_factory.mktemp("certificates")
     loud, panel = outside(16, 7, np.random.default_rng(SEED))
-    population = Population(folder, loud={loud: 6.0})
+    population = Population(folder, m=4, loud={loud: 6.0})
     assert population.si.argmax() == loud
     call(
         certificates_script,
         folder,
         {"curve": "curve.csv", "table": "table.csv"},
         inputs=INPUTS,
-        n_test=2,
+        n_test=3,
         seed=SEED,
         n_points=7,
         deletion_range=[1e-3, 10.0],
@@ -44,7 +46,7 @@ def certified(tmp_path_factory):
 
 
 def expected_radii(p, panel):
-    """Radii of all pairs of the panel for each of two test points, from explicit φ and Q⁻¹."""
+    """Radii of all pairs of the panel for each of three test points, from explicit φ and Q⁻¹."""
     i, j = np.triu_indices(len(panel), 1)
     euclidean = p.phi @ p.inverse, p.phi_test @ p.inverse, np.linalg.norm(p.phi, axis=1).max()
     out = {}
@@ -54,7 +56,7 @@ def expected_radii(p, panel):
     }.items():
         b = points[panel]
         c = b[i] - b[j]
-        for t in range(2):
+        for t in range(3):
             a, gaps = tests[t], np.abs(p.tau[t, panel[i]] - p.tau[t, panel[j]])
             norm, norms = np.linalg.norm(a), np.linalg.norm(b, axis=1)
             tight = radius * (norm * norms + np.abs(b @ a))
@@ -103,7 +105,7 @@ def test_interval_of_a_share_is_that_of_a_u_statistic(certified):
     for _, row in table.iterrows():
         held = expected[row["metric"], row["method"]] > row["deletions"]
         by_point = [held[:, (i == k) | (j == k)].mean() for k in range(7)]
-        variance = 4 * np.var(by_point, ddof=1) / 7 + np.var(held.mean(axis=1), ddof=1) / 2
+        variance = 4 * np.var(by_point, ddof=1) / 7 + np.var(held.mean(axis=1), ddof=1) / 3
         assert row["half_width"] == pytest.approx(1.96 * np.sqrt(variance), rel=1e-12)
 
 
@@ -131,19 +133,85 @@ def test_interval_covers_the_spread_over_panels():
     assert np.mean(widths) / (1.96 * np.std(shares)) == pytest.approx(1, abs=0.15)
 
 
+def summarised(radii, n_points, deletions, unit=1.0):
+    """What `summarise` makes of radii of all pairs, (n_test, pairs)."""
+    return certificates_script.summarise(
+        lambda t: {("natural", "tight"): np.array(radii[t])},
+        len(radii),
+        np.triu_indices(n_points, 1),
+        n_points,
+        np.array(deletions),
+        deletions,
+        {"natural": unit},
+        1,
+        lambda k: None,
+    )
+
+
+def test_a_pair_at_its_radius_is_not_certified():
+    """The order must be strict, on the curve and in the table."""
+    curve, table = summarised([[2.0, 4.0, 6.0]], 3, [1.0, 2.0], unit=2.0)
+    np.testing.assert_allclose(curve["share"], [2 / 3, 1 / 3])
+    np.testing.assert_allclose(table["share"], [2 / 3, 1 / 3])
+    # Of one test point only the panel varies: shares of its points are 1/2, 1/2 and 1; 0, ½, ½.
+    np.testing.assert_allclose(table["half_width"], 1.96 * 2 * np.sqrt([1 / 12 / 3] * 2))
+
+
+def test_two_test_points_have_a_variance_and_points_may_have_no_certified_pair():
+    """The last point of the panel is in no certified pair: it still counts."""
+    _, table = summarised([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], 3, [0.5])
+    assert table["share"][0] == pytest.approx(1 / 6)
+    # By point ¼, ¼ and 0; by test point ⅓ and 0.
+    variance = 4 * np.var([0.25, 0.25, 0], ddof=1) / 3 + np.var([1 / 3, 0], ddof=1) / 2
+    assert table["half_width"][0] == pytest.approx(1.96 * np.sqrt(variance), rel=1e-12)
+
+
+def test_more_is_not_certified_than_there_is(tmp_path):
+    """Fewer test points than asked for would be certified; a panel may be all points."""
+    p = Population(tmp_path, n=6, m=2)
+    shared = {"inputs": INPUTS, "seed": 0, "deletion_range": [1e-3, 1.0], "points": 2}
+    shared |= {"reported_deletions": [0.1], "block_size": 5, "device": "cpu"}
+    outputs = {"curve": "curve.csv", "table": "table.csv"}
+    with pytest.raises(WtrakError, match="3 test points are to be certified, but there are 2"):
+        call(certificates_script, tmp_path, outputs, n_test=3, n_points=6, **shared)
+    call(certificates_script, tmp_path, outputs, n_test=2, n_points=99, **shared)
+    table = pd.read_csv(tmp_path / "table.csv").set_index(["metric", "method"])
+    i, j = np.triu_indices(6, 1)
+    held = []
+    for t in range(2):
+        norm, norms = np.linalg.norm(p.a[t]), np.linalg.norm(p.psi, axis=1)
+        tight = p.radius * (norm * norms + np.abs(p.tau[t]))
+        gaps = np.abs(p.tau[t, i] - p.tau[t, j])
+        held.append(np.mean(gaps > 0.1 * p.unit["natural"] * (tight[i] + tight[j])))
+    assert table["share"]["natural", "tight"] == pytest.approx(np.mean(held))
+
+
+def test_differences_of_duplicates_are_zero():
+    """Rounding would make them the root of a negative number."""
+    rng = np.random.default_rng(0)
+    points = torch.from_numpy(np.repeat(1e4 * rng.standard_normal((20, 7)), 2, axis=0))
+    pairs = np.triu_indices(40, 1)
+    found = certificates_script.difference_norms(points, pairs)
+    expected = np.linalg.norm(points[pairs[0]] - points[pairs[1]], axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-2)
+    assert (found[expected == 0] < 1e-2).all()
+
+
 # --- deletions.py ---
 
 REMOVALS = [1, 2, 4]
 TOP = [1, 3]
 
 
-@pytest.fixture(scope="module", params=[0, 3])
+@pytest.fixture(scope="module", params=[(0, 2.0), (3, 2.0), (0, 300.0)])
 def removed(request, tmp_path_factory):
     """What the script writes of pairs of 6 out of 14 points, and the pairs that it drew."""
     folder = tmp_path_factory.mktemp("deletions")
     rng = np.random.default_rng(SEED)
     loud, panel = outside(14, 6, rng)
-    population = Population(folder, n=14, ridge=2.0, loud={loud: 10.0}, seed=request.param)
+    population = Population(
+        folder, n=14, m=5, ridge=request.param[1], loud={loud: 10.0}, seed=request.param[0]
+    )
     assert population.si.argmax() == loud
     bounds = np.random.default_rng(1).uniform(0.05, 0.4, (14, 3)) * [0, 0.5, 1.0]
     save_arrays(folder / "bounds", {"bounds": bounds, "removals": np.array(REMOVALS)})
@@ -152,7 +220,7 @@ def removed(request, tmp_path_factory):
         folder,
         {"pairs": "pairs.csv", "top_k": "top_k.csv"},
         inputs=INPUTS | {"cross_leverage": "bounds"},
-        n_test=3,
+        n_test=4,
         seed=SEED,
         n_points=6,
         pairs_per_test=12,
@@ -163,7 +231,7 @@ def removed(request, tmp_path_factory):
         device="cpu",
     )
     drawn = []
-    for seed in rng.integers(2**63, size=3):
+    for seed in rng.integers(2**63, size=4):
         i, j = np.random.default_rng(seed).integers(6, size=(2, 12))
         drawn.append([(panel[a], panel[b]) for a, b in zip(i, j, strict=True) if a != b])
     pairs, top = (pd.read_csv(folder / name) for name in ("pairs.csv", "top_k.csv"))
@@ -219,18 +287,21 @@ def test_pairs_survive_as_explicit_inverses_say(removed):
             row = found.loc[(kind, m)]
             assert row["share"] == pytest.approx(np.mean(shares), abs=1e-12)
             assert row["pairs"] == sum(map(len, values))
-            half = 1.96 * np.std(shares, ddof=1) / np.sqrt(3)
+            half = 1.96 * np.std(shares, ddof=1) / np.sqrt(4)
             assert row["half_width"] == pytest.approx(half, rel=1e-9, abs=1e-12)
             informative += 0 < np.mean(shares) < 1
     assert len(found) == 2 + 3 * len(REMOVALS)
-    assert informative >= 7
+    # With a large ridge, as with many points, replacements are certified.
+    certain = population.ridge > 100
+    assert informative >= (1 if certain else 7)
+    assert 0.1 < found.loc[("replacement", 1), "share"] < 0.9 or not certain
 
 
 def test_top_sets_are_certified_against_every_point_outside(removed):
     """A set would be certified against the panel alone."""
     p, _, _, _, top = removed
     found = top.set_index(["test", "k"])
-    assert len(found) == 3 * len(TOP)
+    assert len(found) == 4 * len(TOP)
     for (t, k), row in found.iterrows():
         inside = np.argsort(-p.tau[t])[:k]
         least = np.inf
@@ -277,3 +348,43 @@ def test_a_pair_at_its_bound_is_not_certified():
     assert not any(found[kind][0] for kind in ("exact", "first_order", "rigorous", "attack"))
     found = examined(1.0 + 1e-9, x, y, slack, cross, [1])
     assert all(found[kind][0] for kind in ("exact", "first_order", "rigorous", "attack"))
+
+
+def test_first_order_sums_the_harmful_of_as_many_as_are_removed():
+    """Removals that help would be made, or another number of them."""
+    none = np.zeros((4, 4))
+    x, y, slack = np.array([-1.0, -0.5, -0.25, -0.125]), np.ones(4), np.ones(4)
+    assert examined(1.6, x, y, slack, none, [1, 2, 4])["first_order"] == [True, True, False]
+    assert examined(1.3, x, y, slack, none, [1, 2, 4])["first_order"] == [True, False, False]
+    assert examined(1.8, x, y, slack, none, [1, 3])["first_order"] == [True, True]
+    x = np.array([-1.1, 0.5, 0.5, 0.5])
+    assert examined(1.0, x, y, slack, none, [1, 2])["first_order"] == [False, False]
+
+
+def test_replacement_of_a_pair_by_hand():
+    """Leverages, inner products and the radius would reach the certificate in another order."""
+    x, y, slack = np.array([0.5, 0, 0]), np.array([0.2, 0, 0]), np.array([2.0, 3.0, 3.0])
+    stretch = (2 + 1 / 2) / 2
+    widest = np.sqrt((1 + stretch * 0.25) * (1 + stretch * 0.04)) + 1 + stretch * 0.1
+    edge = np.sqrt(6 * (1 + 0.1 / 2) / widest)
+    for factor, held in ((1 - 1e-9, True), (1 + 1e-9, False)):
+        found = examined(1.0, x, y, slack, np.zeros((3, 3)), [1], radius=factor * edge)
+        assert found["replacement"] == [held]
+
+
+def test_no_more_is_removed_than_there_is(tmp_path):
+    """All training points would be removed, or a top set hold all of them."""
+    Population(tmp_path, n=6, m=2)
+    save_arrays(tmp_path / "bounds", {"bounds": np.zeros((6, 2)), "removals": np.array([1, 5])})
+    given = {"n_test": 2, "removals": [1, 5], "top_k": [1, 5], "n_points": 99, "seed": 0}
+    given |= {"pairs_per_test": 6, "attacked_per_test": 6, "block_size": 5, "device": "cpu"}
+    inputs = INPUTS | {"cross_leverage": "bounds"}
+    outputs = {"pairs": "pairs.csv", "top_k": "top_k.csv"}
+    for change in ({"n_test": 3}, {"removals": [1, 6]}, {"top_k": [1, 6]}):
+        with pytest.raises(WtrakError, match="are asked of 2 test and 6 training points"):
+            call(deletions_script, tmp_path, outputs, inputs=inputs, **(given | change))
+    call(deletions_script, tmp_path, outputs, inputs=inputs, **given)
+    assert len(pd.read_csv(tmp_path / "top_k.csv")) == 4
+    assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].notna().all()
+    call(deletions_script, tmp_path, outputs, inputs=inputs, **(given | {"n_test": 1}))
+    assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].isna().all()
