@@ -1,6 +1,6 @@
 """Mutation testing of what proves or counts something: every small change must fail a test.
 
-    python tests/mutation/run.py [module ...]
+    python tests/mutation/mutate.py --out FOLDER [module ...]
 
 Why a script of our own: tools for Python (mutmut, cosmic-ray) know few of the changes that matter
 in mathematics (a term or factor that is dropped, a square root that is left out), and start a
@@ -43,8 +43,11 @@ from hypothesis import Phase, settings  # noqa: E402
 from operators import mutants_of  # noqa: E402
 
 EQUIVALENT = HERE / "equivalent.json"
-# Library modules and scripts in which no mutant may survive, and the tests that must see to it.
-MODULES = tuple((HERE / "modules.txt").read_text().split())
+# A module or script a line, in which no mutant may survive; functions after it: in these alone.
+MODULES = {
+    words[0]: words[1:] for words in map(str.split, (HERE / "modules.txt").read_text().splitlines())
+}
+# The tests that must see to it.
 TESTS = tuple((HERE / "tests.txt").read_text().split())
 # CPU seconds of a test, from those that it takes without a mutation.
 LIMIT = (2.0, 8.0)
@@ -226,6 +229,7 @@ class Session:
         if pid == 0:
             os.close(read)
             _quiet()
+            session.config.pluginmanager.unregister(name="terminalreporter")
             signal.alarm(WALL)
             session.config.pluginmanager.register(Watch(write, self.baseline))
             try:
@@ -274,7 +278,7 @@ def _run(session, items):
             return
 
 
-def survivors(names, tests, *, workers, folder, said=print):
+def fates(names, tests, *, workers, folder):
     """Fates of all mutants of some modules.
 
     Parameters
@@ -288,8 +292,8 @@ def survivors(names, tests, *, workers, folder, said=print):
 
     Returns
     -------
-    list of (str, Mutant, dict)
-        Module, mutant, and its record: ``fate`` is killed, time or survived.
+    dict of (module, function, before, after, place) to dict
+        ``fate`` is killed, time, survived or error; ``killer`` the test that fails.
     """
     settings.register_profile(
         "mutation",
@@ -302,74 +306,83 @@ def survivors(names, tests, *, workers, folder, said=print):
     mutants = []
     for name in names:
         source = Path(importlib.util.find_spec(name).origin).read_text()
-        mutants += [(name, mutant) for mutant in mutants_of(source)]
-    session = Session(mutants, workers, folder)
-    start = time.perf_counter()
+        chosen = MODULES.get(name)
+        mutants += [
+            (name, mutant)
+            for mutant in mutants_of(source)
+            if not chosen or mutant.function in chosen
+        ]
     status = pytest.main(
-        ["-q", "-p", "no:cacheprovider", "-o", "addopts=", *map(str, tests)], plugins=[session]
+        ["-q", "-p", "no:cacheprovider", "-o", "addopts=", *map(str, tests)],
+        plugins=[Session(mutants, workers, folder)],
     )
-    if status not in (0, 5):
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise SystemExit(f"pytest ended with {status}")
     records = {}
     for path in folder.glob("results*"):
         for line in path.read_text().splitlines():
             record = json.loads(line)
             records[record["k"]] = record
-    said(f"{len(mutants)} mutants in {time.perf_counter() - start:.0f} s")
-    return [(name, mutant, records[k]) for k, (name, mutant) in enumerate(mutants)]
+    return {(name, *mutant.key): records[k] for k, (name, mutant) in enumerate(mutants)}
 
 
-def listed():
-    """The mutations that are known to change nothing: (module, function, before, after, place)."""
-    out = {}
-    for module, entries in json.loads(EQUIVALENT.read_text()).items():
-        for entry in entries:
-            for place in entry.get("places", [0]):
-                out[module, entry["function"], entry["before"], entry["after"], place] = entry[
-                    "why"
-                ]
-    return out
+def listed(path):
+    """The mutations that change nothing that is promised, with the reason.
+
+    Keys are those of `fates`. In the file: by module, entries of function, before, after, why and,
+    where not the first of its kind alone is meant, places.
+    """
+    return {
+        (module, entry["function"], entry["before"], entry["after"], place): entry["why"]
+        for module, entries in json.loads(path.read_text()).items()
+        for entry in entries
+        for place in entry.get("places", [0])
+    }
+
+
+def faults_of(found, known, names):
+    """What is wrong: mutants that survive unlisted, and entries of the list that do not."""
+    for key, record in found.items():
+        if record["fate"] == "error" or (record["fate"] == "survived" and key not in known):
+            yield record["fate"], key
+    for key in known:
+        if key[0] in names and key not in found:
+            yield "listed, and no mutation any more", key
+        elif key in found and found[key]["fate"] != "survived":
+            yield "listed, and killed", key
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("modules", nargs="*", default=MODULES)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("modules", nargs="*", help="by default all of modules.txt")
     parser.add_argument("--out", type=Path, required=True, help="new folder for results")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--tests", type=Path, nargs="*", help="by default those of tests.txt")
+    parser.add_argument("--equivalent", type=Path, default=EQUIVALENT)
     arguments = parser.parse_args()
+    names = arguments.modules or list(MODULES)
     arguments.out.mkdir(parents=True)
-    found = survivors(
-        arguments.modules or MODULES,
-        [REPOSITORY / "tests" / "unit" / name for name in TESTS],
+    start = time.perf_counter()
+    found = fates(
+        names,
+        arguments.tests or [REPOSITORY / "tests" / "unit" / name for name in TESTS],
         workers=arguments.workers,
         folder=arguments.out,
     )
-    known = listed()
-    keys = {(name, *mutant.key): record for name, mutant, record in found}
-    survived = [key for key, record in keys.items() if record["fate"] == "survived"]
-    faults = [("survived", key) for key in survived if key not in known]
-    faults += [("error", key) for key, record in keys.items() if record["fate"] == "error"]
-    faults += [
-        ("listed, and killed", key)
-        for key in known
-        if key in keys and keys[key]["fate"] != "survived"
-    ]
-    faults += [
-        ("listed, and no mutation", key)
-        for key in known
-        if key[0] in arguments.modules and key not in keys
-    ]
+    known = listed(arguments.equivalent)
+    faults = list(faults_of(found, known, names))
+    counts = Counter(record["fate"] for record in found.values())
     report = {
-        "mutants": len(keys),
-        "killed": sum(record["fate"] == "killed" for record in keys.values()),
-        "out of time": sum(record["fate"] == "time" for record in keys.values()),
-        "equivalent": sum(key in known for key in survived),
-        "cannot be imported": sum(r["fate"] == "killed" and not r["killer"] for r in keys.values()),
+        "mutants": len(found),
+        "killed": counts["killed"],
+        "out of time": counts["time"],
+        "equivalent": sum(key in known for key in found),
+        "seconds": round(time.perf_counter() - start),
         "faults": [[what, *key] for what, key in faults],
     }
     (arguments.out / "report.json").write_text(json.dumps(report, indent=1, ensure_ascii=False))
     for what, (module, function, before, after, place) in faults:
-        print(f"{what}: {module} {function} [{place}]\n    {before}\n    {after}")
+        print(f"{what}: {module}, {function} [{place}]\n    {before}\n    {after}")
     print({name: value for name, value in report.items() if name != "faults"})
     return int(bool(faults))
 
