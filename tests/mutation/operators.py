@@ -105,7 +105,17 @@ SYMMETRIC = {"max", "min", "maximum", "minimum", "broadcast_shapes", "isinstance
 
 
 # Where results are put and progress goes, how many work, and which of equal values comes first.
-UNSEEN = {"out", "dtype", "device", "advance", "threads", "strict", "kind", "block_size"}
+UNSEEN = {
+    "out",
+    "dtype",
+    "device",
+    "advance",
+    "threads",
+    "strict",
+    "kind",
+    "block_size",
+    "optimize",
+}
 
 
 def _name(call):

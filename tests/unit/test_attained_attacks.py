@@ -49,9 +49,9 @@ def test_coordinates_by_hand():
 def test_promising_points_are_the_best_for_a_long_and_for_a_short_move(sign, count):
     """An attack that knows one kind of move alone misses pairs that the other turns."""
     p = pair(sign=sign)
-    rows, radius, s = np.arange(3, 40), 1.0, np.sign(p.gap)
+    rows, radius, s = np.arange(3, 40), 1.7, np.sign(p.gap)
     axis = p.a / np.linalg.norm(p.a) + s * p.c / np.linalg.norm(p.c)
-    end = axis / np.linalg.norm(axis)
+    end = radius * axis / np.linalg.norm(axis)
     far, near = [], []
     for k in rows:
         t = p.points[k]

@@ -177,3 +177,62 @@ def test_ball_holds_its_farthest_input_and_no_more():
     centre, radius = enclosing_ball(x)
     np.testing.assert_allclose(centre, [2, 1, 1])
     assert radius == pytest.approx(np.sqrt(5), rel=1e-15)
+
+
+def test_distances_to_other_examples():
+    """Rows and columns would change places, or the examples be compared with themselves."""
+    x, y = np.array([[0.0, 0], [3, 4]]), np.array([0.0, 1])
+    others = np.array([[0.0, 0], [6, 8], [3, 0]]), np.array([1.0, 1, 3])
+    found = example_distances(x, y, 2.0, "logistic", others)
+    np.testing.assert_allclose(found, [[2, 10 + 2, 3 + 2], [5, 5, 4 + 2]], atol=1e-12)
+    found = example_distances(x, y, 2.0, "ridge", others)
+    np.testing.assert_allclose(found, [[2, 10 + 2, 3 + 6], [5, 5, 4 + 4]], atol=1e-12)
+
+
+def test_distances_of_duplicates_are_no_roots_of_negative_numbers():
+    """Rounding would make them NaN, and every constant over pairs with them."""
+    x = np.repeat(1e3 * np.random.default_rng(0).standard_normal((30, 5)), 2, axis=0)
+    found = example_distances(x, np.zeros(60), 1.0, "logistic")
+    expected = np.linalg.norm(x[:, None] - x, axis=2)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-3)
+    assert (np.diag(found) == 0).all()
+
+
+def test_every_pair_of_points_may_be_the_steepest():
+    """The last pair would be passed over; and points at distance 0 are one, and no slope."""
+    apart = 2.0 * (1 - np.eye(5))
+    pairs = [(j, k) for j in range(5) for k in range(j)]
+    values = np.array([np.eye(5)[j] - np.eye(5)[k] for j, k in pairs])
+    np.testing.assert_allclose(lipschitz_over_pairs(values, apart), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(lipschitz_over_pairs(values[:1], np.zeros((5, 5))), 0.0)
+
+
+@pytest.mark.parametrize("kind", ["ridge", "multinomial"])
+def test_bound_of_several_kernels_is_that_of_its_formula(kind):
+    """Operator norms, not Frobenius'; each kernel its own; the constant input not in the ball."""
+    rng = np.random.default_rng(0)
+    k, n = (1 if kind == "ridge" else 3), 4
+    u, theta = rng.standard_normal((2, k, 5))
+    v, b = rng.standard_normal((2, n, k, 5))
+    fit, centre, radius, cost = model(kind, theta), np.append(rng.standard_normal(4), 1.0), 0.7, 0.3
+
+    def largest(m):
+        return np.linalg.norm(m @ centre) + radius * steepness(m)
+
+    def steepness(m):
+        return np.sqrt(np.linalg.eigvalsh(m[:, :-1] @ m[:, :-1].T)[-1])
+
+    expected = []
+    for own_v, own_b in zip(v, b, strict=True):
+        bent = steepness(u) * largest(own_v) + steepness(own_v) * largest(u)
+        gamma, tilt = largest(own_b), steepness(theta)
+        if kind == "ridge":
+            slope = largest(theta) + 3.0
+            in_x = bent + gamma * tilt + slope * steepness(own_b)
+            expected.append(max(in_x, gamma / cost))
+        else:
+            in_x = np.sqrt(2) / (3 * np.sqrt(3)) * tilt * largest(u) * largest(own_v)
+            in_x += (bent + tilt * gamma) / 2 + np.sqrt(2) * steepness(own_b)
+            expected.append(max(in_x, np.sqrt(2) * gamma / cost))
+    found = lipschitz_over_domain(fit, Kernel(u, v, b, np.zeros(n)), centre, radius, cost, (-3, 1))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

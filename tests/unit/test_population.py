@@ -189,12 +189,14 @@ def test_more_is_not_certified_than_there_is(tmp_path):
 def test_differences_of_duplicates_are_zero():
     """Rounding would make them the root of a negative number."""
     rng = np.random.default_rng(0)
-    points = torch.from_numpy(np.repeat(1e4 * rng.standard_normal((20, 7)), 2, axis=0))
+    points = np.repeat(1e4 * rng.standard_normal((20, 7)), 2, axis=0)
+    points[::4] *= 1 + 1e-12
+    points = torch.from_numpy(points)
     pairs = np.triu_indices(40, 1)
     found = certificates_script.difference_norms(points, pairs)
     expected = np.linalg.norm(points[pairs[0]] - points[pairs[1]], axis=1)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-2)
-    assert (found[expected == 0] < 1e-2).all()
+    assert (found[expected < 1e-6] < 1e-2).all()
 
 
 # --- deletions.py ---
@@ -317,9 +319,14 @@ def test_top_sets_are_certified_against_every_point_outside(removed):
 
 def examined(gap, x, y, slack, cross, removals, **changes):
     """`examine_pair` of points given by hand, whose inner products are those of `cross`."""
-    given = {"norm_test": 1.0, "radius": 1e-9, "bounds": np.zeros((len(x), len(removals)))}
+    given = {
+        "difference": 1.0,
+        "norm_test": 1.0,
+        "radius": 1e-9,
+        "bounds": np.zeros((len(x), len(removals))),
+    }
     given |= {"attack": lambda rows: cross[np.ix_(rows, rows)]} | changes
-    return deletions_script.examine_pair(x, y, gap, 1.0, slack, removals, **given)
+    return deletions_script.examine_pair(x, y, gap, slack=slack, removals=removals, **given)
 
 
 def test_a_set_that_turns_a_pair_turns_every_larger_number():
@@ -365,10 +372,12 @@ def test_replacement_of_a_pair_by_hand():
     """Leverages, inner products and the radius would reach the certificate in another order."""
     x, y, slack = np.array([0.5, 0, 0]), np.array([0.2, 0, 0]), np.array([2.0, 3.0, 3.0])
     stretch = (2 + 1 / 2) / 2
-    widest = np.sqrt((1 + stretch * 0.25) * (1 + stretch * 0.04)) + 1 + stretch * 0.1
+    # ‖a‖ = 1 and ‖c‖ = 2.
+    widest = np.sqrt((1 + stretch * 0.25) * (4 + stretch * 0.04)) + 1 + stretch * 0.1
     edge = np.sqrt(6 * (1 + 0.1 / 2) / widest)
     for factor, held in ((1 - 1e-9, True), (1 + 1e-9, False)):
-        found = examined(1.0, x, y, slack, np.zeros((3, 3)), [1], radius=factor * edge)
+        given = {"difference": 2.0, "radius": factor * edge}
+        found = examined(1.0, x, y, slack, np.zeros((3, 3)), [1], **given)
         assert found["replacement"] == [held]
 
 
@@ -388,3 +397,43 @@ def test_no_more_is_removed_than_there_is(tmp_path):
     assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].notna().all()
     call(deletions_script, tmp_path, outputs, inputs=inputs, **(given | {"n_test": 1}))
     assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].isna().all()
+
+
+def test_each_pair_is_examined_with_its_own_numbers(tmp_path, monkeypatch):
+    """The test point's and the pair's inner products or norms would change places."""
+    p = Population(tmp_path, n=9, m=2, loud={3: 5.0})
+    bounds = np.random.default_rng(0).uniform(0.1, 0.3, (9, 2))
+    save_arrays(tmp_path / "bounds", {"bounds": bounds, "removals": np.array([1, 2])})
+    calls = []
+
+    def examine(*arguments, **named):
+        calls.append((arguments, named))
+        return original(*arguments, **named)
+
+    original = deletions_script.examine_pair
+    monkeypatch.setattr(deletions_script, "examine_pair", examine)
+    given = {"n_test": 2, "removals": [1, 2], "top_k": [1], "n_points": 5, "seed": 0}
+    given |= {"pairs_per_test": 9, "attacked_per_test": 4, "block_size": 5, "device": "cpu"}
+    outputs = {"pairs": "pairs.csv", "top_k": "top_k.csv"}
+    call(deletions_script, tmp_path, outputs, inputs=INPUTS | {"cross_leverage": "bounds"}, **given)
+    assert len(calls) > 10
+    for (tau, y, gap, difference, slack, removals), named in calls:
+        t = int(np.argmin(np.abs(p.tau - tau).sum(axis=1)))
+        np.testing.assert_allclose(tau, p.tau[t], rtol=1e-8, atol=1e-10)
+        i, j = min(
+            ((i, j) for i in range(9) for j in range(9)),
+            key=lambda pair: np.abs(p.psi @ (p.psi[pair[0]] - p.psi[pair[1]]) - y).sum(),
+        )
+        c = p.psi[i] - p.psi[j]
+        np.testing.assert_allclose(y, p.psi @ c, rtol=1e-7, atol=1e-9)
+        assert gap == pytest.approx(p.a[t] @ c, rel=1e-7, abs=1e-10)
+        assert difference == pytest.approx(np.linalg.norm(c), rel=1e-7)
+        np.testing.assert_allclose(slack, 9 - p.si, rtol=1e-9)
+        assert removals == [1, 2]
+        assert named["norm_test"] == pytest.approx(np.linalg.norm(p.a[t]), rel=1e-8)
+        assert named["radius"] == pytest.approx(p.radius, rel=1e-12)
+        np.testing.assert_array_equal(named["bounds"], bounds)
+        if named["attack"] is not None:
+            gram = p.psi[[2, 7]] @ p.psi[[2, 7]].T
+            np.testing.assert_allclose(named["attack"](np.array([2, 7])), gram, rtol=1e-8)
+    assert sum(named["attack"] is not None for _, named in calls) <= 8
