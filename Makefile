@@ -28,7 +28,7 @@ help:
 	@echo "make report     HTML report of the full run"
 	@echo "make publish    copy the full run's figures, tables and provenance to results/published"
 	@echo "make test       every test; make test-fast leaves out those that run the workflow"
-	@echo "make test-long     what each edit and setting re-runs; kills, full disks, determinism"
+	@echo "make test-long     what each edit and setting re-runs; kills, determinism; mutated proofs"
 	@echo "make test-slurm    the workflow on a SLURM of one node (Debian, root)"
 	@echo "make lint       snakemake --lint, snakefmt, ruff"
 	@echo "make benchmark  time the heavy stages at the paper's size against this machine's own rate"
@@ -73,13 +73,13 @@ publish: $(READY)
 	$(SNAKEMAKE) publish $(OPTIONS)
 
 test: $(READY)
-	$(BIN)/python -m pytest -m "not matrix and not faults and not slurm"
+	$(BIN)/python -m pytest -m "not matrix and not faults and not mutation and not slurm"
 
 test-fast: $(READY)
-	$(BIN)/python -m pytest -m "not slow and not matrix and not faults and not slurm"
+	$(BIN)/python -m pytest -m "not slow and not matrix and not faults and not mutation and not slurm"
 
 test-long: $(READY)
-	$(BIN)/python -m pytest -m "matrix or faults"
+	$(BIN)/python -m pytest -m "matrix or faults or mutation"
 
 # Where the packages cannot be installed, the tests say so and are skipped.
 test-slurm: $(READY)

@@ -86,6 +86,26 @@ def test_grid_spans_the_shares_asked_for():
     assert shares[-1] == pytest.approx(0.05, abs=0.01)
 
 
+def test_grid_of_a_range_that_is_not_symmetric():
+    """Its ends would be at the complement of the shares asked for, or in descending order."""
+    scores, lipschitz = random_problem(m=20, n=400)
+    grid = epsilon_grid(scores, lipschitz, (0.3, 0.9), 4)
+    shares = certified_shares(scores, lipschitz, grid).mean(axis=1)
+    assert shares[0] == pytest.approx(0.9, abs=0.01)
+    assert shares[-1] == pytest.approx(0.3, abs=0.01)
+
+
+def test_grid_is_placed_by_pairs_that_have_a_radius():
+    """Equal scores, and constants of zero, would drag the ends to 0 or to infinity."""
+    scores = np.array([[0.0, 0.0, 0.0, 1.0, 4.0]])
+    lipschitz = Lipschitz(np.full(1, 0.25), np.full(5, 4.0))
+    grid = epsilon_grid(scores, lipschitz, (0.1, 0.9), 3)
+    # Of the pairs with different scores, radii 1/2 (3 of 7), 3/2 (1) and 2 (3).
+    np.testing.assert_allclose(grid, [0.5, 1.0, 2.0], rtol=1e-12)
+    flat = Lipschitz(np.ones(1), np.array([1.0, 1.0, 1.0, 0.0, 0.0]))
+    assert np.isfinite(epsilon_grid(scores, flat, (0.1, 0.9), 3)).all()
+
+
 def test_epsilon_for_share_is_the_quantile_of_the_radii():
     """The ε printed for the paper's 68.7 % would certify another share."""
     scores, lipschitz = random_problem(m=1, n=300)
@@ -102,3 +122,45 @@ def test_epsilon_for_a_share_out_of_reach_is_none():
     """A number would be printed for a share that is never attained."""
     assert epsilon_for_share(lambda e: 0.5, 0.687, 1e-3, 1.0) is None
     assert epsilon_for_share(lambda e: 0.9, 0.687, 1e-3, 1.0) is None
+
+
+def test_epsilon_for_share_at_the_ends():
+    """`low` may certify just the target; `high` must not."""
+    step = {1.0: 0.5, 2.0: 0.2, 4.0: 0.2}
+    assert epsilon_for_share(lambda e: step.get(e, 0.2), 0.5, 1.0, 4.0) is not None
+    assert epsilon_for_share(lambda e: 0.5 if e <= 4 else 0.2, 0.5, 1.0, 4.0) is None
+
+
+def test_epsilon_for_share_stops_within_its_tolerance_and_not_before():
+    """A share below the target, or too far above it, would be taken for the target."""
+    asked = []
+
+    def share(shares):
+        def at(epsilon):
+            asked.append(epsilon)
+            return shares.get(round(epsilon, 9), 1.0 if epsilon < 100 else 0.0)
+
+        asked.clear()
+        return at
+
+    # 100 is the first middle; too low by less than the tolerance is too low.
+    at = share({100.0: 0.45, 10.0: 0.55})
+    assert epsilon_for_share(at, 0.5, 1.0, 1e4, tolerance=0.1) == pytest.approx(10.0)
+    assert len(asked) == 4
+    for tolerance in (0.0, 0.1):
+        at = share({100.0: 0.5})
+        assert epsilon_for_share(at, 0.5, 1.0, 1e4, tolerance=tolerance) == pytest.approx(100.0)
+        assert len(asked) == 3
+    # The default: 10⁻⁴.
+    at = share({100.0: 0.5 + 0.8e-4})
+    epsilon_for_share(at, 0.5, 1.0, 1e4)
+    assert len(asked) == 3
+    at = share({100.0: 0.5 + 1.5e-4})
+    epsilon_for_share(at, 0.5, 1.0, 1e4)
+    assert len(asked) > 3
+
+
+def test_epsilon_for_share_is_the_largest_where_the_share_jumps():
+    """It would end anywhere at which the target is certified."""
+    found = epsilon_for_share(lambda e: 0.7 if e <= 3 else 0.2, 0.5, 1.0, 100.0)
+    assert 3 * (1 - 1e-12) <= found <= 3

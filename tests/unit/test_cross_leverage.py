@@ -45,6 +45,19 @@ def test_largest_cross_leverages_are_those_of_explicit_points():
     assert errors.max() < 1e-3
 
 
+def test_errors_are_those_of_a_float32_inner_product():
+    """(d + 8)·2⁻²⁴ times the norm of the row and the largest norm: less is no bound."""
+    g, _, _ = gradients(n=40)
+    phi = explicit(g)
+    factor = np.linalg.cholesky(covariance(phi, 0.01))
+    si = (np.linalg.solve(factor, phi.T) ** 2).sum(axis=0)
+    _, _, errors = largest_cross_leverages(g, torch.from_numpy(factor), si, 5, block_size=40)
+    norms = np.sqrt(si / (40 - si))
+    assert norms.min() < 0.5 * norms.max()
+    expected = (phi.shape[1] + 8) / 2**24 * norms * norms.max()
+    np.testing.assert_allclose(errors, expected, rtol=1e-12)
+
+
 @settings(max_examples=40, deadline=None)
 @given(SEEDS, st.integers(2, 6), st.integers(0, 3))
 def test_row_bounds_enclose_every_set(seed, size, beyond):

@@ -160,6 +160,7 @@ def test_interval_is_students():
     assert mean == 3.0
     assert half == pytest.approx(2.776445 * np.sqrt(2.5) / np.sqrt(5), rel=1e-6)
     assert np.isnan(mean_with_interval([1.0])[1])
+    assert mean_with_interval([1.0, 3.0])[1] == pytest.approx(12.706205 * np.sqrt(2 / 2), rel=1e-6)
 
 
 @pytest.mark.parametrize("gradient", ["loss", "margin", "logit"])

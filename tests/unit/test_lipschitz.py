@@ -94,6 +94,26 @@ def test_median_of_products_with_ties_and_zeros(a, b):
     assert median_of_products(a, b) == pytest.approx(expected, rel=1e-12, abs=1e-300)
 
 
+def test_euclidean_constants_by_hand():
+    """2‖Q⁻¹φ_t‖‖Q⁻¹φ_i‖·max‖φ‖, and both factors Q⁻¹ replaced by 1/λ_min."""
+    gradient = euclidean_gradient(np.array([3.0]), np.array([5.0, 0.5]), 7.0)
+    np.testing.assert_allclose(gradient.test * gradient.train, [210.0, 21.0])
+    spectral = euclidean_spectral(np.array([3.0]), np.array([5.0, 0.5]), 0.1)
+    np.testing.assert_allclose(
+        spectral.test * spectral.train, [2 * 3 * 25 * 100, 2 * 3 * 2.5 * 100]
+    )
+
+
+def test_median_of_products_is_exact_where_the_products_are():
+    """A neighbouring float would be taken, or the smallest positive number for 0."""
+    assert median_of_products([2.0], [4.0]) == 8.0
+    assert median_of_products([1.0, 2.0, 4.0], [1.0, 8.0, 8.0]) == 8.0
+    assert median_of_products([1.0, 2.0], [1.0, 4.0]) == 3.0
+    assert median_of_products([0.0, 1.0], [0.0, 2.0, 4.0]) == 0.0
+    assert median_of_products([0.0], [0.0]) == 0.0
+    assert median_of_products([1.0, 4.0], [0.0, 1.0]) == 0.5
+
+
 def test_sensitivity_kernel_is_the_derivative_of_the_score():
     """dτ/dt along (1−t)P + tδ_z is −(u·φ_z)(v·φ_z) + uᵀ(Q − λI)v: S up to sign and a constant."""
     train, _, _ = gradients(n=40)

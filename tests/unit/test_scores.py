@@ -9,8 +9,13 @@ from problems import gradients
 from reference import covariance, explicit
 from wtrak.covariance import add_ridge, effective_dimension, eigenvalues, factorise, second_moment
 from wtrak.gradients import reduce_to_sum_zero
-from wtrak.scores import score, whitened
-from wtrak.wasserstein import deletion_distances, euclidean_mean_distances, median_with_interval
+from wtrak.scores import score, score_operations, whitened
+from wtrak.wasserstein import (
+    deletion_distances,
+    euclidean_mean_distances,
+    median_with_interval,
+    natural_mean_distances,
+)
 
 CPU = torch.device("cpu")
 RIDGE = 1e-3
@@ -128,3 +133,50 @@ def test_interval_of_the_median_covers_as_often_as_it_says():
         assert low <= median <= high
         hits += low <= np.log(2) <= high
     assert 0.945 <= hits / 2000 <= 0.98
+
+
+def test_interval_of_the_median_by_hand():
+    """Order statistics beside those of the binomial distribution, or beyond the sample."""
+    values = np.random.default_rng(0).permutation(np.arange(30.0) ** 2)
+    # P(Bin(30, ½) ≤ 9) = 2.1 %, and ≤ 10 = 4.9 %.
+    assert median_with_interval(values) == ((14**2 + 15**2) / 2, 9.0**2, 20.0**2)
+    assert median_with_interval(values, 0.5) == ((14**2 + 15**2) / 2, 12.0**2, 17.0**2)
+    assert median_with_interval(np.array([4.0, 0.0, 1.0])) == (1.0, 0.0, 4.0)
+    assert median_with_interval(np.array([4.0, 0.0])) == (2.0, 0.0, 4.0)
+    assert median_with_interval(np.array([4.0])) == (4.0, 4.0, 4.0)
+
+
+def test_distances_of_a_point_to_itself_are_no_roots_of_negative_numbers():
+    """Rounding would make one of them NaN, and with it the unit of all radii."""
+    train, _, _ = gradients(n=60)
+    found = euclidean_mean_distances(train, np.arange(60), block_size=60)
+    assert np.isfinite(found).all()
+    phi = explicit(train)
+    psi = np.linalg.solve(np.linalg.cholesky(covariance(phi, RIDGE)), phi.T).T
+    rows = np.array([3, 50, 7])
+    products = psi[rows] @ psi.T
+    found = natural_mean_distances(products, (psi**2).sum(axis=1), rows)
+    expected = np.linalg.norm(psi[rows][:, None] - psi, axis=2).mean(axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    # Norms that are off by rounding from the products.
+    assert np.isfinite(natural_mean_distances(np.ones((1, 1)), np.array([1 - 1e-15]), [0])).all()
+
+
+def test_mean_distances_are_those_of_whitened_points(problem):
+    """Squares would be averaged; or a distance below 1, or of a point to itself, be another."""
+    train, _ = problem
+    phi = 0.05 * explicit(train)
+    small = type(train)(0.05 * train.residuals, train.activations, train.index)
+    psi = np.linalg.solve(np.linalg.cholesky(covariance(phi, 1.0)), phi.T).T
+    factor = torch.from_numpy(np.linalg.cholesky(covariance(phi, 1.0)))
+    anchors = torch.from_numpy(psi)
+    found = score(small, factor, anchors[:0], anchors, block_size=16).mean_distances
+    expected = np.linalg.norm(psi[:, None] - psi, axis=2)
+    assert (expected < 1).mean() > 0.5
+    np.testing.assert_allclose(found, expected.mean(axis=1), rtol=1e-6)
+
+
+def test_operations_are_two_solves_and_the_inner_products():
+    """The machine's rate would be compared with another amount of work."""
+    assert score_operations(10, 3, 0, 0) == 2 * 10 * 9
+    assert score_operations(10, 3, 4, 2) == 2 * 10 * 9 + 2 * 10 * 3 * 6

@@ -29,20 +29,44 @@ def test_spectrum_has_its_condition_number_and_scale(shape, normalisation):
     assert fixed[normalisation] == pytest.approx(1.0)
 
 
-def test_ratio_is_that_of_an_explicit_covariance():
+@pytest.mark.parametrize("n", [50, 6])
+def test_ratio_is_that_of_an_explicit_covariance(n):
     """The shortcut through whitened points would compute other constants than Q does."""
     values = spectrum("geometric", 100.0, "largest 1", 5)
-    found = lipschitz_ratios(values, 50, np.random.default_rng(1))
-    rng = np.random.default_rng(1)
-    psi = np.linalg.qr(rng.standard_normal((50, 5)))[0] * np.sqrt(50)
-    phi, test = psi * np.sqrt(values), rng.standard_normal((50, 5)) * np.sqrt(values)
-    inverse = np.linalg.inv(phi.T @ phi / 50)
+    found = lipschitz_ratios(values, n, np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    psi = np.linalg.qr(rng.standard_normal((n, 5)))[0] * np.sqrt(n)
+    phi, test = psi * np.sqrt(values), rng.standard_normal((n, 5)) * np.sqrt(values)
+    inverse = np.linalg.inv(phi.T @ phi / n)
     np.testing.assert_allclose(np.linalg.inv(inverse), np.diag(values), atol=1e-12)
     si, si_t = (np.einsum("nd,de,ne->n", x, inverse, x) for x in (phi, test))
     norms, norms_t = (np.linalg.norm(x @ inverse, axis=1) for x in (phi, test))
     euclidean = euclidean_gradient(norms_t, norms, np.linalg.norm(phi, axis=1).max())
-    expected = euclidean.maximum() / natural(si_t, si).maximum()
+    nat = natural(si_t, si)
+    # With few points the cap on SI of test points binds, and with it the scale of ψ.
+    assert (si_t.max() > 2 * si.max()) == (n == 6)
+    expected = euclidean.maximum() / nat.maximum()
     assert found["ratio_max"] == pytest.approx(expected, rel=1e-9)
+    pairs = [c.test[:, None] * c.train for c in (euclidean, nat)]
+    expected = np.median(pairs[0]) / np.median(pairs[1])
+    assert found["ratio_median"] == pytest.approx(expected, rel=1e-9)
+    # √λ_min/λ_max and √λ_max/λ_min
+    assert found["lowest"] == pytest.approx(0.1, rel=1e-12)
+    assert found["highest"] == pytest.approx(100.0, rel=1e-12)
+
+
+def test_spectra_by_hand():
+    """A shape would have another number of eigenvalues, or the odd one at the other end."""
+    np.testing.assert_allclose(spectrum("geometric", 100.0, "largest 1", 3), [1, 0.1, 0.01])
+    np.testing.assert_allclose(spectrum("one small", 4.0, "smallest 1", 4), [4, 4, 4, 1])
+    np.testing.assert_allclose(spectrum("one large", 4.0, "trace d", 3), [2, 0.5, 0.5])
+
+
+def test_range_of_the_ratio_scales_with_the_root_of_the_eigenvalues():
+    """λ_min in place of λ_max would give the same range at largest eigenvalue 1."""
+    found = lipschitz_ratios(np.array([9.0, 4.0]), 8, np.random.default_rng(0))
+    assert found["lowest"] == pytest.approx(2 / 9, rel=1e-12)
+    assert found["highest"] == pytest.approx(3 / 4, rel=1e-12)
 
 
 def test_scaling_moves_the_ratio_and_not_kappa():
