@@ -65,13 +65,15 @@ def command(repository, *targets):
     return (*QUICK, "--cores", "2", *targets, "--configfile", QUICK_CONFIG, *edits)
 
 
-def fail_once(repository, rng, outputs):
-    """A run in which one job, drawn by its outputs, meets a fault; returns output and fault."""
-    job, kind = rng.choice(outputs), rng.choice(FAULTS)
+def fail_once(repository, job, kind):
+    """A run in which the job that makes a file meets a fault.
+
+    Jobs that do not need it go on, so that it alone is missing afterwards.
+    """
     folder = repository / "runs" / "quick"
     (folder / "fault").write_text(f"{job} {kind}", "utf-8")
     process = subprocess.Popen(
-        [sys.executable, "-m", "snakemake", *command(repository), "--retries", "0"],
+        [sys.executable, "-m", "snakemake", *command(repository), "--retries", "0", "--keep-going"],
         cwd=repository,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -90,7 +92,6 @@ def fail_once(repository, rng, outputs):
     reached.unlink(missing_ok=True)
     (folder / "fault").unlink(missing_ok=True)
     snakemake(repository, *QUICK, "--unlock")
-    return job, kind
 
 
 def contents(repository):
@@ -116,38 +117,52 @@ def deep_rules(repository):
     return {name for name, behind in after.items() if behind - ends - ENDS}
 
 
-def trial(stand_ins, folder, seed, deep):
-    """One history of edits and failures, checked at its end; returns what happened."""
-    rng = random.Random(seed)
-    repository = shutil.copytree(stand_ins, folder / "disturbed")
-    history = []
-    for step in range(rng.choice([1, 1, 2])):
-        changed, outputs = edit(repository, rng, f"edit{step}", deep)
-        history += [changed, fail_once(repository, rng, outputs)]
+def as_undisturbed(stand_ins, repository, folder):
+    """Results of one undisturbed run with the settings and the code of a repository."""
     undisturbed = shutil.copytree(stand_ins, folder / "undisturbed")
     for path in repository.glob("edit*.yaml"):
         shutil.copy2(path, undisturbed)
     shutil.rmtree(undisturbed / "workflow")
     shutil.copytree(repository / "workflow", undisturbed / "workflow")
     snakemake(undisturbed, *command(undisturbed))
-    expected = contents(undisturbed)
-    # Some ask for a few results only.
-    targets = rng.sample([f"results/{name}" for name in sorted(expected)], 3)
-    if rng.random() < 0.3:
-        snakemake(repository, *command(repository, *targets))
+    return contents(undisturbed)
+
+
+def check(repository, expected, targets, history):
+    """Run to the end, some targets first, and compare every result with what is expected."""
+    for wanted in (targets, []):
+        snakemake(repository, *command(repository, *wanted))
         found = contents(repository)
-        history.append(targets)
-        wrong = [path for path in targets if found[path[8:]] != expected[path[8:]]]
-        assert not wrong, f"{history}: stale although asked for: {wrong}"
-    snakemake(repository, *command(repository))
-    found = contents(repository)
-    wrong = [
-        name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
-    ]
-    assert not wrong, f"seed {seed}: {history}: not as in an undisturbed run: {sorted(wrong)}"
+        names = [path.removeprefix("results/") for path in wanted] or expected.keys() | found.keys()
+        wrong = sorted(name for name in names if expected.get(name) != found.get(name))
+        assert not wrong, f"{history}: not as in an undisturbed run: {wrong}"
     again = snakemake(repository, *command(repository), "--dry-run").stdout
     assert "Nothing to be done" in again, f"{history}: a second run is not empty"
+
+
+def trial(stand_ins, folder, seed, deep):
+    """One history of edits and failures, checked at its end; returns what happened."""
+    rng = random.Random(seed)
+    repository, history = shutil.copytree(stand_ins, folder / "disturbed"), [f"seed {seed}"]
+    for step in range(rng.choice([1, 1, 2])):
+        changed, outputs = edit(repository, rng, f"edit{step}", deep)
+        job, kind = rng.choice(outputs), rng.choice(FAULTS)
+        fail_once(repository, job, kind)
+        history += [changed, job, kind]
+    expected = as_undisturbed(stand_ins, repository, folder)
+    some = rng.sample([f"results/{name}" for name in sorted(expected)], 3)
+    check(repository, expected, some if rng.random() < 0.3 else [], history)
     return history
+
+
+@pytest.mark.parametrize("target", [[], ["results/tables/table6.csv"]], ids=["all", "one table"])
+@pytest.mark.parametrize("kind", FAULTS)
+def test_what_is_missing_behind_a_result_is_made_again(stand_ins, tmp_path, kind, target):
+    """The table would mix the old number of folds with the new one."""
+    repository = shutil.copytree(stand_ins, tmp_path / "disturbed")
+    (repository / "edit.yaml").write_text("label_noise: {folds: 4}\n", "utf-8")
+    fail_once(repository, "results/label_noise/digits_half/pair_10/heads.safetensors", kind)
+    check(repository, as_undisturbed(stand_ins, repository, tmp_path), target, [kind])
 
 
 def test_edits_and_failures_leave_nothing_stale(stand_ins, tmp_path):
