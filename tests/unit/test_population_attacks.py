@@ -25,8 +25,8 @@ def audited(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audit")
     rng = np.random.default_rng(SEED)
     loud, pairs_of = outside(16, 6, rng)
-    p = Population(folder, m=4, loud={loud: 2.5}, ridge=1.0)
-    given = {"seed": SEED, "n_points": 6, "n_sources": 4, "restarts": 1, "ridge": 1.0}
+    p = Population(folder, m=4, loud={loud: 2.5}, ridge=0.3)
+    given = {"seed": SEED, "n_points": 6, "n_sources": 4, "restarts": 1, "ridge": 0.3}
     given |= {"n_test": 3, "pairs_per_test": 5, "block_size": 5, "device": "cpu"}
     call(audit_script, folder, {"table": "audit.csv"}, inputs=INPUTS, **given)
     others = rng.choice(16, size=2, replace=False)
