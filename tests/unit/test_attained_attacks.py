@@ -39,13 +39,16 @@ def test_coordinates_by_hand():
     found = coordinates(points @ a, points @ c, (points**2).sum(axis=1), 2.0, 1.5, 3.0)
     np.testing.assert_allclose(found.c, c)
     np.testing.assert_allclose(found.points, [[1, 0, np.sqrt(8)], [-1, 0, 0.5]], atol=1e-12)
+    # A point of the plane, longer than its own norm by rounding.
+    found = coordinates(np.array([2.0]), np.array([1.5]), np.array([1 - 1e-15]), 2.0, 1.5, 3.0)
+    assert found.points[0, 2] == 0
     # ‖c‖ below |a·c|/‖a‖ by rounding.
     found = coordinates(points @ a, points @ c, (points**2).sum(axis=1), 2.0, 1.5 - 1e-12, 3.0)
     assert np.isfinite(found.points).all() and found.c[1] == 0
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("count", [6, 10])
+@pytest.mark.parametrize("count", [8, 14])
 def test_promising_points_are_the_best_for_a_long_and_for_a_short_move(sign, count):
     """An attack that knows one kind of move alone misses pairs that the other turns."""
     p = pair(sign=sign)
@@ -129,6 +132,13 @@ def test_cost_of_a_path_is_where_it_first_turns(scale):
     found = path_cost(a @ c, vectors @ a, vectors @ c, vectors @ vectors.T, lengths, 0.25)
     expected = turning(points, targets, a, c, 0.25, lengths)
     assert (np.isinf(found) and np.isinf(expected)) or found == pytest.approx(expected, rel=2e-3)
+
+
+def test_a_path_that_ends_in_a_tie_turns_the_pair():
+    """1 − 1·2·1/(1 + 1) = 0: no order is left."""
+    x, y, gram = np.array([2.0, 0.0]), np.array([1.0, 0.0]), np.diag([1.0, 0.0])
+    assert path_cost(1.0, x, y, gram, np.array([3.0]), 1.0) == pytest.approx(3, rel=1e-5)
+    assert path_cost(1.001, x, y, gram, np.array([3.0]), 1.0) == np.inf
 
 
 def test_move_attack_costs_what_its_move_costs():

@@ -101,3 +101,22 @@ def test_eigenvalue_below_the_ridge_is_refused():
 def test_operations_are_those_of_the_plain_product():
     """The printed ratio to the machine's rate would compare other work."""
     assert second_moment_operations(10, 3, 5) == 2 * 10 * 5 * 5 * 6
+
+
+def test_rounding_of_an_eigenvalue_is_that_of_the_largest():
+    """An eigenvalue would be set to the ridge that is no perturbation of it, or a good one fail."""
+    # 10·3·2⁻⁵²·10⁶ = 6.66e-9
+    for below, allowed in ((6.4e-9, True), (7.0e-9, False)):
+        q = torch.diag(torch.tensor([1e6, 1 - below, 5.0], dtype=torch.float64))
+        if allowed:
+            assert eigenvalues(q, 1.0).tolist() == pytest.approx([1e6, 5, 1], rel=1e-12)
+            assert eigenvalues(q, 1.0)[-1] == 1.0
+        else:
+            with pytest.raises(WtrakError, match="below its ridge"):
+                eigenvalues(q, 1.0)
+
+
+def test_a_first_minor_that_fails_is_an_error():
+    """Order 1 is the least that can fail."""
+    with pytest.raises(WtrakError, match="leading minor of order 1"):
+        factorise(-torch.eye(2, dtype=torch.float64))
