@@ -1,18 +1,22 @@
 # Each target sets itself up in .venv. CORES=4, ARGS="--config …" and MIRROR=/folder are passed on.
 
+# What a user says is text: make would expand a $ in it, here and on its way to the environment.
+$(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),\
+  $(eval override $(name) := $$(value $(name)))))
+
 PYTHON ?= python3
 CORES ?= all
 ARGS ?=
 MIRROR ?=
 DATA ?=
-export DATA
+# No recipe has them in its text, which the shell would expand: they are read from the environment.
+export PYTHON CORES ARGS MIRROR DATA
 
-BIN := .venv/bin
-READY := .venv/.requirements-installed
-SNAKEMAKE := $(BIN)/snakemake
-QUICK := $(SNAKEMAKE) --profile profiles/quick --workflow-profile none
-# Targets come before these, because --config takes all that follows it for settings.
-OPTIONS := --cores $(CORES) $(ARGS) $(if $(MIRROR),--config data='{"mirrors": ["$(MIRROR)"]}')
+override BIN := .venv/bin
+override READY := .venv/.requirements-installed
+override SNAKEMAKE := $(BIN)/snakemake
+override START := $(BIN)/python workflow/start.py $(SNAKEMAKE)
+override QUICK := $(SNAKEMAKE) --profile profiles/quick --workflow-profile none
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Snakemake keeps a cache in the home folder, which containers and nodes of a cluster may not have.
 ifneq ($(shell test -w "$$HOME" && echo yes),yes)
@@ -34,10 +38,10 @@ help:
 	@echo "make benchmark  time the heavy stages at the paper's size against this machine's own rate"
 
 $(READY): envs/requirements.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	@"$$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed; say which with: make PYTHON=/path/to/python3.11"; exit 1; }
 	@echo "Setting up .venv (PyTorch is several GB; a few minutes the first time) ..."
-	@$(PYTHON) -m venv .venv
+	@"$$PYTHON" -m venv .venv
 	@$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.txt
 	@touch $@
 
@@ -49,17 +53,11 @@ quick: $(READY)
 	@echo "Report:     runs/quick/results/report.html (the same results with code, times and rule graph)"
 
 reproduce: $(READY)
-	$(SNAKEMAKE) all $(OPTIONS)
+	$(START) all
 	@echo "Start here: results/index.html (verdicts, figures and tables; open it in a browser)"
 
-# A folder's name may hold anything, so it goes through the environment.
-OWN = import json, os; print("experiments=" + json.dumps( \
-  {"own": {"dataset": {"path": os.path.abspath(os.environ["DATA"])}}}))
-
 suspects: $(READY)
-	@test -n "$$DATA" || { echo "Say where the images are: make suspects DATA=/path/to/folder"; exit 1; }
-	$(SNAKEMAKE) suspects --profile profiles/suspects --workflow-profile none --quiet host reason \
-	  $(OPTIONS) $(if $(MIRROR),,--config) "$$($(BIN)/python -c '$(OWN)')"
+	$(START) suspects --profile profiles/suspects --workflow-profile none --quiet host reason
 	@echo
 	@echo "All images, the most suspicious first: runs/suspects/results/suspects/own/suspects.csv"
 	@echo "The first of them as pictures:         runs/suspects/results/figures/gallery_own.svg"
@@ -70,7 +68,7 @@ report: $(READY)
 	@echo "Report: results/report.html (open it in a browser)"
 
 publish: $(READY)
-	$(SNAKEMAKE) publish $(OPTIONS)
+	$(START) publish
 
 test: $(READY)
 	$(BIN)/python -m pytest -m "not matrix and not faults and not mutation and not slurm"
@@ -92,13 +90,13 @@ test-slurm: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakefmt --check Snakefile workflow profiles
 	$(SNAKEMAKE) --lint
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/snakefmt Snakefile workflow
+	$(BIN)/snakefmt Snakefile workflow profiles
 
 benchmark: $(READY)
 	$(BIN)/python tests/benchmark.py

@@ -6,26 +6,35 @@ min_version("9.27.1")
 configfile: workflow.source_path("config.yaml")
 
 
+# Set by the Snakefile of a profile that has a configuration.
+if "PROFILE_CONFIG" in globals():
+
+    configfile: PROFILE_CONFIG
+
+
 include: "workflow/rules/common.smk"
+include: "workflow/rules/checks.smk"
 
 
+check_profile()
 validate_config(config)
 name_folders(config)
+check_sizes(config)
 
 
 report: "workflow/report/workflow.rst"
 
 
 wildcard_constraints:
-    experiment="[a-z][a-z0-9_]*",
-    dataset="[a-z][a-z0-9_]*",
-    backbone="[a-z][a-z0-9_]*",
+    experiment=allowed("experiment"),
+    dataset=allowed("dataset"),
+    backbone=allowed("backbone"),
     size=r"\d+",
-    noise="[a-z][a-z0-9_]*",
-    task="[a-z][a-z0-9_]*",
-    network=r"\d+",
-    part=r"\d+",
-    share=r"[\d.e-]+",
+    noise=allowed("noise"),
+    task=allowed("task"),
+    network=allowed("network"),
+    part=allowed("part"),
+    share=allowed("share"),
 
 
 # Where jobs go to a cluster, what downloads stays with the machine that has the network.
@@ -148,6 +157,8 @@ include: "workflow/rules/convex.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/publish.smk"
 
+
+check_targets()
 
 # Every job knows all that it was made from, so that nothing stale passes as finished.
 LINEAGE = Lineage(workflow.rules, ROOT / "workflow" / "rules")

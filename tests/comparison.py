@@ -116,5 +116,5 @@ def differences(one, other, tolerance, but=()):
 
 def times_of(benchmark):
     """Wall time in seconds that a benchmark file of Snakemake holds, of its last repeat."""
-    with Path(benchmark).open(newline="") as file:
+    with Path(benchmark).open(newline="", encoding="utf-8") as file:
         return float(list(csv.DictReader(file, delimiter="\t"))[-1]["s"])

@@ -46,6 +46,7 @@ def snakemake(repository, *arguments, check=True, timeout=900):
         stderr=subprocess.STDOUT,
         text=True,
         timeout=timeout,
+        encoding="utf-8",
     )
     if check and done.returncode:
         pytest.fail(f"snakemake {' '.join(arguments)} failed:\n{done.stdout[-4000:]}")
@@ -60,6 +61,7 @@ def copy_repository(target):
         capture_output=True,
         check=True,
         text=True,
+        encoding="utf-8",
     ).stdout
     for name in filter(None, listed.split("\0")):
         source = REPOSITORY / name

@@ -82,18 +82,23 @@ def running(folder):
         (folder / name).mkdir(parents=True)
     conf = folder / "slurm.conf"
     ports = {"port": free_port(), "node_port": free_port()}
-    conf.write_text(CONF.format(host=socket.gethostname().split(".")[0], folder=folder, **ports))
-    (folder / "gres.conf").write_text(GRES)
+    conf.write_text(
+        CONF.format(host=socket.gethostname().split(".")[0], folder=folder, **ports),
+        encoding="utf-8",
+    )
+    (folder / "gres.conf").write_text(GRES, encoding="utf-8")
     # Within a job the plugin strips SLURM_CONF from the environment of its own srun.
     shim = folder / "bin" / "srun"
-    shim.write_text(f'#!/bin/sh\nSLURM_CONF={conf} exec {shutil.which("srun")} "$@"\n')
+    shim.write_text(
+        f'#!/bin/sh\nSLURM_CONF={conf} exec {shutil.which("srun")} "$@"\n', encoding="utf-8"
+    )
     shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
     environment = os.environ | {"SLURM_CONF": str(conf)}
     environment["PATH"] = f"{folder / 'bin'}:{environment['PATH']}"
     daemons = []
     try:
         for name in ("slurmctld", "slurmd"):
-            with (folder / f"{name}.out").open("w") as log:
+            with (folder / f"{name}.out").open("w", encoding="utf-8") as log:
                 daemons.append(
                     subprocess.Popen(
                         [shutil.which(name), "-D", "-c", "-f", str(conf)],
@@ -119,5 +124,7 @@ def running(folder):
 
 def client(environment, *command):
     """Output of a client of SLURM, without the line break."""
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=30, encoding="utf-8"
+    )
     return done.stdout.strip()

@@ -43,7 +43,9 @@ def repository(tmp_path):
     """A copy of the repository whose SLURM profile has the waits of a test."""
     folder = copy_repository(tmp_path / "repository")
     path = folder / "profiles" / "slurm" / "profile.yaml"
-    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | EXTRA))
+    path.write_text(
+        yaml.safe_dump(yaml.safe_load(path.read_text("utf-8")) | EXTRA), encoding="utf-8"
+    )
     return folder
 
 
@@ -124,8 +126,8 @@ def test_quick_run_goes_through_with_what_each_rule_asks_for(repository, slurm):
 def broken(repository, rule, line):
     """Put a line at the start of a rule's script."""
     script = repository / "workflow" / "scripts" / f"{rule}.py"
-    head, marker, tail = script.read_text().partition("def main(smk):\n")
-    script.write_text(head + marker + line + tail)
+    head, marker, tail = script.read_text("utf-8").partition("def main(smk):\n")
+    script.write_text(head + marker + line + tail, encoding="utf-8")
 
 
 def test_failed_job_is_tried_again_with_more(repository, slurm):

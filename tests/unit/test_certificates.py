@@ -14,6 +14,7 @@ from wtrak.certificates import (
     epsilon_grid,
     intervals,
 )
+from wtrak.errors import WtrakError
 from wtrak.lipschitz import Lipschitz
 
 
@@ -164,3 +165,12 @@ def test_epsilon_for_share_is_the_largest_where_the_share_jumps():
     """It would end anywhere at which the target is certified."""
     found = epsilon_for_share(lambda e: 0.7 if e <= 3 else 0.2, 0.5, 1.0, 100.0)
     assert 3 * (1 - 1e-12) <= found <= 3
+
+
+@pytest.mark.parametrize(("spread", "constant"), [(0.0, 1.0), (1.0, 0.0)])
+def test_frontier_without_radii_is_a_named_error(spread, constant):
+    """Equal scores, or constants of zero, would end in an IndexError of numpy."""
+    scores = spread * np.random.default_rng(0).standard_normal((2, 10))
+    lipschitz = Lipschitz(np.full(2, constant), np.full(10, constant))
+    with np.errstate(all="ignore"), pytest.raises(WtrakError, match="the frontier has no radii"):
+        epsilon_grid(scores, lipschitz, (0.1, 0.9), 5)

@@ -118,7 +118,7 @@ def test_reductions():
 
 def test_evidence_from_files(tmp_path):
     """JSON and CSV would be read differently, or another experiment's rows."""
-    (tmp_path / "s.json").write_text(json.dumps({"a": {"b": 4.0}}))
+    (tmp_path / "s.json").write_text(json.dumps({"a": {"b": 4.0}}), encoding="utf-8")
     frame = pd.DataFrame({"experiment": ["one", "two"], "value": [3.0, 9.0], "low": [2.0, 8.0]})
     frame.assign(high=frame["value"] + 1).to_csv(tmp_path / "t.csv", index=False)
     claim = {"select": "", "column": "a_b ** 0.5", "reduce": "value"}
@@ -184,11 +184,11 @@ def test_ledger_and_figure(tmp_path):
     ledger = pd.read_csv(tmp_path / "claims.csv").set_index("id")
     assert list(ledger["verdict"]) == [REPRODUCED, REFUTED, REFUTED, NOT_RUN]
     assert ledger.loc["near", "low"] == 90
-    text = (tmp_path / "claims.md").read_text()
+    text = (tmp_path / "claims.md").read_text("utf-8")
     assert "3,027" in text and "absent" in text and "QUICK" in text
     with pytest.raises(WtrakError, match="not configured"):
         claims_script.decided(claims[0] | {"rule": "nope"}, {}, RULES)
     images = {"svg": "f.svg", "pdf": "f.pdf"}
     call(figure_script, tmp_path, images, inputs={"ledger": "claims.csv"}, notice="")
-    assert (tmp_path / "f.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "f.svg").read_text("utf-8").startswith("<?xml")
     assert set(figure_script.STYLES) == set(VERDICTS)

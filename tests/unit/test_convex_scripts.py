@@ -180,13 +180,13 @@ def test_figures_and_table_are_drawn(folder):
     for script, what in ((error_orders_script, "orders"), (loo_coverage_script, "coverage")):
         inputs = {f"of{k}": path for k, path in enumerate(paths[what])}
         call(script, folder, drawn, inputs=inputs, **shared)
-        text = (folder / "f.svg").read_text()
+        text = (folder / "f.svg").read_text("utf-8")
         assert text.startswith("<?xml")
     outputs = {suffix: f"t.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
     inputs = {"orders": paths["orders"], "coverage": paths["coverage"], "cost": "cost.csv"}
     inputs["attacks"] = [f"{task}_attacks.csv" for task in TASKS]
     call(table9_script, folder, outputs, inputs=inputs, **shared)
-    text = (folder / "t.md").read_text()
+    text = (folder / "t.md").read_text("utf-8")
     assert "QUICK" in text and "line by line" in text
     numbers = pd.read_csv(folder / "t.csv")
     assert set(numbers["quantity"]) >= {"slope", "covered", "left", "exponent"}
@@ -287,6 +287,6 @@ def test_gap_compares_both_models_on_the_same_draws(folder):
         settings=settings,
         notice="",
     )
-    assert (folder / "f.svg").read_text().startswith("<?xml")
+    assert (folder / "f.svg").read_text("utf-8").startswith("<?xml")
     printed = pd.read_csv(folder / "f.csv").set_index("what")["value"]
     assert printed["networks trained anew"] == 4

@@ -103,7 +103,9 @@ def cifar10(tmp_path_factory):
         (folder / "sheets" / name).write_bytes(png(batch.reshape(10_000, 1024, 3)))
     train_labels, test_labels = labels[:5].ravel(), labels[5]
     for name, values in (("train_lables", train_labels), ("test_lables", test_labels)):
-        (folder / "sheets" / f"{name}.json").write_text(json.dumps(values.tolist()))
+        (folder / "sheets" / f"{name}.json").write_text(
+            json.dumps(values.tolist()), encoding="utf-8"
+        )
     arrays = {
         "train_images": images[:5].reshape(-1, 32, 32, 3),
         "train_labels": train_labels,

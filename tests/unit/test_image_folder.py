@@ -91,10 +91,10 @@ def test_every_kind_of_grey_becomes_rgb(tmp_path, image, expected):
 
 def test_what_is_no_image_is_listed_with_the_reason(folder):
     """A user would take silence for a clean folder."""
-    (folder / "notes.txt").write_text("x")
+    (folder / "notes.txt").write_text("x", encoding="utf-8")
     (folder / ".git").mkdir()
     (folder / "cat" / "empty.png").touch()
-    (folder / "cat" / "text.jpg").write_text("no image")
+    (folder / "cat" / "text.jpg").write_text("no image", encoding="utf-8")
     whole = (folder / "cat" / "b.png").read_bytes()
     (folder / "cat" / "cut.png").write_bytes(whole[: len(whole) // 2])
     (folder / "dog" / "gone.png").symlink_to(folder / "nowhere.png")
@@ -146,7 +146,7 @@ def test_programs_are_not_started_for_an_image(folder, monkeypatch):
     """PostScript is a language, and Pillow hands it to an interpreter."""
     monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail("a program ran"))
     picture = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF\n"
-    (folder / "cat" / "drawing.jpg").write_text(picture)
+    (folder / "cat" / "drawing.jpg").write_text(picture, encoding="utf-8")
     found = read_image_folder(folder, 16)
     assert [entry["path"] for entry in found.skipped] == ["cat/drawing.jpg"]
 
@@ -182,7 +182,7 @@ def empty_class(root):
 
 def class_without_images(root):
     (root / "fish").mkdir()
-    (root / "fish" / "x.png").write_text("no image")
+    (root / "fish" / "x.png").write_text("no image", encoding="utf-8")
 
 
 def one_class(root):
@@ -236,7 +236,7 @@ def test_test_images_are_of_the_training_classes(folder, tmp_path):
 @pytest.mark.parametrize("with_test", [False, True])
 def test_script_writes_a_dataset_like_any_other(folder, tmp_path, with_test):
     """The rules after it would need to know where the images came from."""
-    (folder / "notes.txt").write_text("x")
+    (folder / "notes.txt").write_text("x", encoding="utf-8")
     test_path = None
     if with_test:
         save(tmp_path / "test", "dog/x.png", Image.new("RGB", (8, 8), RED))
@@ -263,7 +263,7 @@ def test_script_writes_a_dataset_like_any_other(folder, tmp_path, with_test):
     record = read_json(tmp_path / "d.json")
     assert record["content_sha256"] == content_sha256(arrays)
     assert record["images_per_class"] == {"cat": 2, "dog": 1} and record["skipped"] == 1
-    assert str(tmp_path) not in (tmp_path / "d.json").read_text()
+    assert str(tmp_path) not in (tmp_path / "d.json").read_text("utf-8")
     skipped = pd.read_csv(tmp_path / "skipped.csv")
     assert skipped.to_dict("records") == [
         {"split": "train", "path": "notes.txt", "reason": "not in a class's sub-folder"}

@@ -53,8 +53,8 @@ def test_new_content_replaces_the_old_and_folders_are_made(tmp_path):
     for text in ("old", "new"):
         with atomic_path(path) as temporary:
             assert temporary.parent == path.parent
-            temporary.write_text(text)
-        assert path.read_text() == text
+            temporary.write_text(text, encoding="utf-8")
+        assert path.read_text("utf-8") == text
     assert names(path.parent) == ["result.txt"]
 
 
@@ -62,16 +62,16 @@ def test_new_content_replaces_the_old_and_folders_are_made(tmp_path):
 def test_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path, error):
     """If it failed, a killed job would leave half a result or temporary files."""
     path = tmp_path / "result.txt"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
 
     def interrupted():
         with atomic_path(path) as temporary:
-            temporary.write_text("half of the n")
+            temporary.write_text("half of the n", encoding="utf-8")
             raise error
 
     with pytest.raises(error):
         interrupted()
-    assert path.read_text() == "old"
+    assert path.read_text("utf-8") == "old"
     assert names(tmp_path) == ["result.txt"]
 
 
@@ -87,7 +87,7 @@ class BrokenFrame:
     """A data frame that fails after its first line."""
 
     def to_csv(self, path, **_):
-        path.write_text("ε,share\n")
+        path.write_text("ε,share\n", encoding="utf-8")
         raise OSError(28, "No space left on device")
 
 
@@ -103,10 +103,10 @@ class BrokenFrame:
 def test_failed_writers_leave_the_old_file_and_nothing_else(tmp_path, write):
     """If it failed, one of the writers would go around the atomic write."""
     path = tmp_path / "result"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     with pytest.raises((TypeError, KeyError, ValueError, OSError, safetensors.SafetensorError)):
         write(path)
-    assert path.read_text() == "old"
+    assert path.read_text("utf-8") == "old"
     assert names(tmp_path) == ["result"]
 
 
@@ -125,12 +125,13 @@ def test_leftovers_of_killed_writers_go_and_those_of_living_ones_stay(tmp_path):
     """If it failed, every kill would cost the disk a result, or one writer another's."""
     path = tmp_path / "x[1].json"
     other = tmp_path / ".x1.json.abc.part"
-    other.write_text("of another result")
+    other.write_text("of another result", encoding="utf-8")
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(path)],
         env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
         stdout=subprocess.PIPE,
         text=True,
+        encoding="utf-8",
     )
     try:
         process.stdout.readline()
@@ -159,6 +160,7 @@ def test_writer_killed_at_any_moment_leaves_what_the_next_one_removes(tmp_path):
             env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
             stdout=subprocess.PIPE,
             text=True,
+            encoding="utf-8",
         )
         process.stdout.readline()
         time.sleep(0.05 + 0.013 * k)
@@ -455,7 +457,7 @@ def job(tmp_path, **more):
 
 
 def log_of(smk):
-    return Path(smk.log[0]).read_text()
+    return Path(smk.log[0]).read_text("utf-8")
 
 
 def test_output_of_a_job_goes_to_its_log(tmp_path, capfd):
@@ -564,11 +566,12 @@ def test_failed_job_ends_its_process_with_status_1(tmp_path):
         env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
         capture_output=True,
         text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.strip() == "covariance: the ridge is too small"
-    assert "Traceback" in (tmp_path / "job.log").read_text()
+    assert "Traceback" in (tmp_path / "job.log").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:0", "cuda:7"])
@@ -638,7 +641,14 @@ def test_jobs_side_by_side_never_share_a_card(tmp_path):
     def start(name):
         command = [sys.executable, "-c", HOLD, name]
         jobs.append(
-            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, bufsize=1)
+            subprocess.Popen(
+                command,
+                env=environment,
+                stdout=subprocess.PIPE,
+                text=True,
+                bufsize=1,
+                encoding="utf-8",
+            )
         )
         return jobs[-1]
 
@@ -707,7 +717,7 @@ WRITE = {
 def test_full_disk_is_named_and_keeps_the_old_file(small_disk, tmp_path, capfd, kind, log_too):
     """If it failed, half a file would pass for a whole one, or the reason would be hidden."""
     result = small_disk / "result"
-    result.write_text("old")
+    result.write_text("old", encoding="utf-8")
 
     def main(smk):
         runtime.say("begun")
@@ -727,13 +737,13 @@ def test_full_disk_is_named_and_keeps_the_old_file(small_disk, tmp_path, capfd, 
         with pytest.raises(SystemExit):
             runtime.run(main_on_a_full_disk, SimpleNamespace(rule="covariance", log=[log]))
         assert "covariance: the disk or quota is full" in capfd.readouterr().err
-    assert result.read_text() == "old"
+    assert result.read_text("utf-8") == "old"
     assert {path.name for path in small_disk.iterdir()} <= {"result", "job.log", "filler"}
 
 
 def test_log_that_cannot_be_written_is_named(tmp_path, capfd):
     """If it failed, a read-only folder of results would show a traceback of the workflow's own."""
-    (tmp_path / "logs").write_text("a file in the place of a folder")
+    (tmp_path / "logs").write_text("a file in the place of a folder", encoding="utf-8")
     log = tmp_path / "logs" / "job.log"
     with pytest.raises(SystemExit):
         runtime.run(lambda smk: None, SimpleNamespace(rule="covariance", log=[log]))

@@ -288,14 +288,17 @@ def test_figures_and_table_are_drawn(folder):
     inputs["provenance"] = ["r.json"]
     images = {"svg": "f.svg", "pdf": "f.pdf"}
     call(fig6_script, folder, images, inputs=inputs, width=6, notice="")
-    assert "made up" in (folder / "f.svg").read_text() or (folder / "f.pdf").stat().st_size > 1000
+    assert (
+        "made up" in (folder / "f.svg").read_text("utf-8")
+        or (folder / "f.pdf").stat().st_size > 1000
+    )
     lds = {"scores": "datamodels.csv", "provenance": ["r.json"]}
     call(datamodeling_script, folder, images, inputs=lds, subsets=12, repeats=3, notice="")
     inputs |= {"scores": [f"scores_{k}" for k in range(3)], "datamodels": "datamodels.csv"}
     inputs["speed"] = "speed.csv"
     documents = {suffix: f"t.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
     call(table11_script, folder, documents, inputs=inputs, stack=2, notice="")
-    text = (folder / "t.md").read_text()
+    text = (folder / "t.md").read_text("utf-8")
     assert "a perfect prediction" in text and "side by side" in text and "40 %" in text
     assert "Weights" not in text
 

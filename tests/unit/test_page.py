@@ -38,9 +38,11 @@ def written(tmp_path):
     record |= {"versions": {"numpy": "2.0"}, "made_with_other_versions": {}}
     write_json(tmp_path / "provenance.json", record)
     for name in ("claims_figure", "noisy_gallery_mine"):
-        (tmp_path / f"{name}.svg").write_text(SVG)
+        (tmp_path / f"{name}.svg").write_text(SVG, encoding="utf-8")
     frame = pd.DataFrame({"a": ["x"], "b": ["1"]})
-    (tmp_path / "table1.html").write_text(html_page("Table 1: <mine>", {"Part": frame}, "foot"))
+    (tmp_path / "table1.html").write_text(
+        html_page("Table 1: <mine>", {"Part": frame}, "foot"), encoding="utf-8"
+    )
     figures = [str(tmp_path / f"{name}.svg") for name in ("claims_figure", "noisy_gallery_mine")]
     captions = {
         "claims_figure": "**At a glance.**",

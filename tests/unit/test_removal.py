@@ -214,12 +214,29 @@ def test_script_refits_without_the_removed_points(data):  # noqa: F811
     shared["inputs"]["provenance"] = ["r.json"]
     shared |= {"experiments": ["mine"], "notice": ""}
     call(fig7_script, folder, {"svg": "f.svg", "pdf": "f.pdf"}, **shared)
-    assert (folder / "f.svg").read_text().startswith("<?xml")
+    assert (folder / "f.svg").read_text("utf-8").startswith("<?xml")
     documents = {suffix: f"t.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
     call(table10_script, folder, documents, **shared, looked_at=0.2)
-    assert "certified" in (folder / "t.md").read_text()
+    assert "certified" in (folder / "t.md").read_text("utf-8")
     long = pd.read_csv(folder / "t.csv").set_index(["quantity", "arm", "of"])["value"]
     gain = curves[(curves["arm"] == "loss") & (curves["share"] == 0.3)]["accuracy"].mean()
     gain -= curves[curves["arm"] == "none"]["accuracy"].mean()
     assert long["accuracy_gain", "loss", "at 30 %"] == pytest.approx(gain)
     assert long["trait", "helpful", "people_differ"] == 1
+
+
+def test_frontier_that_misses_the_paper_s_share_is_a_named_error(data):  # noqa: F811
+    """The job would end in a TypeError that names neither the key nor the share."""
+    folder, _, _ = data
+    record = {"paper_share": 0.687, "at_paper_share": {"natural": None}}
+    write_json(folder / "frontier.json", record)
+    with pytest.raises(WtrakError, match=r"share, 0\.687.*frontier\.share_range"):
+        call(
+            head_removal_script,
+            folder,
+            {"curves": "curves.csv", "removed": "removed.csv"},
+            inputs={"dataset": "dataset", "activations": "activations"}
+            | {"frontier": "frontier.json", "human_labels": []},
+            n_train=30,
+            device="cpu",
+        )

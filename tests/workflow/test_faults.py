@@ -22,7 +22,7 @@ SETTINGS = "activations: {batch_size: 16, shard_size: 32}\n"
 @pytest.fixture
 def repository(tmp_path):
     repository = copy_repository(tmp_path / "repository")
-    with (repository / "profiles" / "quick" / "config.yaml").open("a") as file:
+    with (repository / "profiles" / "quick" / "config.yaml").open("a", encoding="utf-8") as file:
         file.write("\n" + SETTINGS)
     return repository
 
@@ -41,6 +41,7 @@ def started(repository, folder):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        encoding="utf-8",
     )
     deadline = time.monotonic() + 120
     while shards_of(folder) < 3:
@@ -65,9 +66,9 @@ def test_killed_activations_resume_with_equal_bytes(repository, tmp_path):
     assert locked.returncode != 0 and "--unlock" in locked.stdout
     snakemake(repository, *QUICK, "--unlock", "--directory", str(here))
     snakemake(repository, *QUICK, ACTIVATIONS, "--directory", str(here))
-    log = (
-        here / "results" / "logs" / "activations" / "digits" / "untrained" / "96.log"
-    ).read_text()
+    log = (here / "results" / "logs" / "activations" / "digits" / "untrained" / "96.log").read_text(
+        "utf-8"
+    )
     assert f"{done * 32:,} of 1,437 rows were done before" in log
     assert (here / ACTIVATIONS).read_bytes() == (there / ACTIVATIONS).read_bytes()
     assert not shards_of(here)
@@ -79,7 +80,8 @@ def test_missing_data_ends_in_one_clear_message(repository, tmp_path):
     mistakes.write_text(
         "data: {sources: {digits: ["
         "{kind: file, path: absent.tar.gz, format: cifar10-binary}, "
-        "{kind: https, url: 'https://localhost:9/digits.tar.gz', format: cifar10-binary}]}}\n"
+        "{kind: https, url: 'https://localhost:9/digits.tar.gz', format: cifar10-binary}]}}\n",
+        encoding="utf-8",
     )
     done = snakemake(
         repository,
@@ -129,7 +131,7 @@ def test_interrupted_run_leaves_neither_lock_nor_half_a_file(repository, tmp_pat
     assert (folder / ACTIVATIONS).is_file()
     log = (
         folder / "results" / "logs" / "activations" / "digits" / "untrained" / "96.log"
-    ).read_text()
+    ).read_text("utf-8")
     assert "rows were done before" in log
 
 
@@ -183,6 +185,7 @@ def test_home_that_cannot_be_written_is_done_without(repository, tmp_path):
         env=environment,
         capture_output=True,
         text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert (tmp_path / "run" / target).is_file()

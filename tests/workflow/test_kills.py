@@ -58,7 +58,7 @@ def killed(finished, tmp_path_factory):
     hit, kills = set(), 0
     command = [sys.executable, "-m", "snakemake", *QUICK, "--retries", "3", "--quiet", "all"]
     while True:
-        log = (repository / "run.log").open("w")
+        log = (repository / "run.log").open("w", encoding="utf-8")
         process = subprocess.Popen(
             command, cwd=repository, start_new_session=True, stdout=log, stderr=subprocess.STDOUT
         )
@@ -74,7 +74,7 @@ def killed(finished, tmp_path_factory):
             time.sleep(0.02)
         log.close()
         if process.poll() is not None:
-            output = (repository / "run.log").read_text()
+            output = (repository / "run.log").read_text("utf-8")
             assert process.returncode == 0, output[-4000:]
             break
         kills += 1

@@ -40,7 +40,7 @@ def make_folder(folder, n=300, planted=15):
         if count < planted:
             wrong.add(path.relative_to(folder).as_posix())
     (folder / "one" / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 no more")
-    (folder / "notes.txt").write_text("mine")
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
     (folder / "two" / os.fsdecode(b"caf\xe9.png")).write_bytes(b"named by another system")
     return wrong
 
@@ -48,7 +48,7 @@ def make_folder(folder, n=300, planted=15):
 def look(repository, folder, *arguments, target="suspects", check=True, **changes):
     """What `make suspects DATA=folder` runs, at small scale."""
     config = repository / "small.yaml"
-    config.write_text(yaml.safe_dump(SMALL | changes))
+    config.write_text(yaml.safe_dump(SMALL | changes), encoding="utf-8")
     own = {"own": {"dataset": {"path": str(folder)}}}
     return snakemake(
         repository,
@@ -113,7 +113,7 @@ def test_everything_of_an_experiment_without_test_points_is_its_suspects(looked)
     repository, folder, _ = looked
     look(repository, folder, target="all")
     record = json.loads(
-        (repository / "runs" / "suspects" / "results" / "provenance.json").read_text()
+        (repository / "runs" / "suspects" / "results" / "provenance.json").read_text("utf-8")
     )
     assert set(record["config"]["experiments"]) == {"own"}
     assert str(folder) not in json.dumps(record)
@@ -125,6 +125,8 @@ def test_with_test_images_the_whole_chain_is_planned(looked):
     repository, folder, _ = looked
     own = {"dataset": {"side": 32, "test_path": str(folder)}}
     changes = {"experiments": {"own": SMALL["experiments"]["own"] | own}}
+    # There are only 300 of them.
+    changes |= {"ood": {"n_images": 100}}
     planned = look(repository, folder, "--dry-run", target="all", **changes).stdout
     for rule in ("certificates", "audit", "detectors", "fig4_frontier", "suspicious_labels"):
         assert f"\n{rule} " in planned, rule

@@ -32,9 +32,9 @@ def test_module_of_another_workflow_in_a_path_with_spaces(tmp_path):
     """Files of this workflow would be looked for beside the other one's Snakefile."""
     folder = tmp_path / "a plan, für später"
     copy_repository(folder / "theirs")
-    (folder / "Snakefile").write_text(OTHER_WORKFLOW)
+    (folder / "Snakefile").write_text(OTHER_WORKFLOW, encoding="utf-8")
     snakemake(folder, "--cores", "2", "--max-threads", "1")
-    assert int((folder / "mine.txt").read_text()) > 30
+    assert int((folder / "mine.txt").read_text("utf-8")) > 30
     assert (folder / "attribution" / "results" / "experiments" / "digits" / "head.json").is_file()
     assert not (folder / "results").exists()
     assert "Nothing to be done" in snakemake(folder, "--cores", "2").stdout
@@ -53,6 +53,7 @@ def test_other_working_directory(tmp_path):
         cwd=tmp_path / "cwd",
         capture_output=True,
         text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert (tmp_path / "run" / target).is_file()

@@ -26,12 +26,12 @@ def results(finished):
 
 def test_every_target_is_there(results):
     """A figure or table of the README would not be made."""
-    snakefile = (REPOSITORY / "Snakefile").read_text()
+    snakefile = (REPOSITORY / "Snakefile").read_text("utf-8")
     names = re.search(r"FIGURES = expand\(.*?figure=\[(.*?)\]", snakefile, flags=re.S).group(1)
     assert len(re.findall(r'"(\w+)"', names)) >= 10
     galleries = [f"{kind}_{name}" for kind in ("gallery", "noisy_gallery") for name in EXPERIMENTS]
     for name in [*re.findall(r'"(\w+)"', names), *galleries]:
-        assert (results / "figures" / f"{name}.svg").read_text().startswith("<?xml")
+        assert (results / "figures" / f"{name}.svg").read_text("utf-8").startswith("<?xml")
         assert (results / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     for suffix in ("csv", "numbers.csv", "md", "tex", "html"):
         for table in TABLES:
@@ -233,7 +233,7 @@ def test_every_page_says_that_quick_numbers_are_not_the_papers(results):
     """Somebody would quote a number of the quick run as a reproduction."""
     for suffix in ("md", "tex", "html"):
         for table in TABLES:
-            assert "QUICK RUN" in (results / "tables" / f"{table}.{suffix}").read_text()
+            assert "QUICK RUN" in (results / "tables" / f"{table}.{suffix}").read_text("utf-8")
     assert "QUICK RUN" in json.dumps(read_json(results / "provenance.json"))
 
 
@@ -248,7 +248,7 @@ def test_publishing_a_quick_run_is_refused(editable):
 def test_report_is_built_with_every_figure_and_table(editable):
     """The front door would be missing or incomplete."""
     snakemake(editable, *QUICK, "--report", "results/report.html")
-    report = (editable / "runs" / "quick" / "results" / "report.html").read_text()
+    report = (editable / "runs" / "quick" / "results" / "report.html").read_text("utf-8")
     for title in ("Fig. 2", "Fig. 4", "Table 1", "QUICK RUN", "training curves"):
         assert title in report, title
     assert len(report) < 20e6
@@ -256,6 +256,6 @@ def test_report_is_built_with_every_figure_and_table(editable):
 
 def test_provenance_names_no_folder_of_this_machine(results, finished):
     """Published files would carry somebody's paths."""
-    text = (results / "provenance.json").read_text()
+    text = (results / "provenance.json").read_text("utf-8")
     assert str(finished) not in text
     assert not re.search(r'"(/home|/root|/tmp|/Users)', text)

@@ -27,8 +27,8 @@ def pins(text):
 
 def test_locked_requirements_hold_every_pin_with_hashes():
     """`make` would install other versions than the project was tested with."""
-    wanted = pins((REPOSITORY / "envs" / "requirements.in").read_text())
-    locked_text = (REPOSITORY / "envs" / "requirements.txt").read_text()
+    wanted = pins((REPOSITORY / "envs" / "requirements.in").read_text("utf-8"))
+    locked_text = (REPOSITORY / "envs" / "requirements.txt").read_text("utf-8")
     locked = pins(locked_text)
     assert wanted and wanted.items() <= locked.items()
     for block in re.split(r"^(?=[a-z])", locked_text, flags=re.M)[1:]:
@@ -38,26 +38,26 @@ def test_locked_requirements_hold_every_pin_with_hashes():
 
 def test_conda_environment_has_the_same_versions():
     """A cluster user with conda would get other numbers than a pip user."""
-    environment = yaml.safe_load((REPOSITORY / "envs" / "wtrak.yaml").read_text())
+    environment = yaml.safe_load((REPOSITORY / "envs" / "wtrak.yaml").read_text("utf-8"))
     names = {"pytorch": "torch"}
     conda = dict(
         spec.split("=", 1) for spec in environment["dependencies"] if not spec.startswith("python")
     )
     conda = {names.get(name, name): version.lstrip("=") for name, version in conda.items()}
-    wanted = pins((REPOSITORY / "envs" / "requirements.in").read_text())
+    wanted = pins((REPOSITORY / "envs" / "requirements.in").read_text("utf-8"))
     tools = {"pytest-xdist", "hypothesis", "ruff", "snakefmt", "snakemake"}
     assert conda == {name: v for name, v in wanted.items() if name not in tools}
 
 
 def test_minimum_snakemake_is_the_pinned_one():
     """The Snakefile would ask for another version than the environment has."""
-    wanted = pins((REPOSITORY / "envs" / "requirements.in").read_text())["snakemake"]
-    assert f'min_version("{wanted}")' in (REPOSITORY / "Snakefile").read_text()
+    wanted = pins((REPOSITORY / "envs" / "requirements.in").read_text("utf-8"))["snakemake"]
+    assert f'min_version("{wanted}")' in (REPOSITORY / "Snakefile").read_text("utf-8")
 
 
 def rule_blocks():
     for path in RULES:
-        for block in re.split(r"^(?=rule )", path.read_text(), flags=re.M)[1:]:
+        for block in re.split(r"^(?=rule )", path.read_text("utf-8"), flags=re.M)[1:]:
             yield re.match(r"rule (\w+):", block).group(1), block
 
 
@@ -80,12 +80,14 @@ def test_every_rule_is_complete():
 def test_no_logic_outside_scripts():
     """Code in shell or run directives escapes edit tracking."""
     for path in [*RULES, REPOSITORY / "Snakefile"]:
-        assert not re.search(r"^\s+(shell|run|notebook|wrapper):", path.read_text(), flags=re.M)
+        assert not re.search(
+            r"^\s+(shell|run|notebook|wrapper):", path.read_text("utf-8"), flags=re.M
+        )
 
 
 def test_common_defines_functions_only():
     """Rules in common.smk would hide from a reader of the Snakefile."""
-    text = (REPOSITORY / "workflow" / "rules" / "common.smk").read_text()
+    text = (REPOSITORY / "workflow" / "rules" / "common.smk").read_text("utf-8")
     allowed = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign)
     assert all(isinstance(node, allowed) for node in ast.parse(text).body)
 
@@ -93,7 +95,7 @@ def test_common_defines_functions_only():
 @pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.name)
 def test_imports_can_be_tracked(path):
     """A dynamic or relative import would let an edit go unnoticed."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Call):
             called = getattr(node.func, "id", None)
             assert called not in {"import_module", "__import__", "exec", "eval"}
@@ -105,7 +107,7 @@ def test_imports_can_be_tracked(path):
 def test_library_knows_no_workflow():
     """The library could not be used, or tested, without Snakemake."""
     for path in (SCRIPTS / "wtrak").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Name):
                 assert node.id not in {"snakemake", "smk"} or path.name == "runtime.py", path
 
@@ -113,13 +115,13 @@ def test_library_knows_no_workflow():
 def test_scripts_do_not_read_the_global_config():
     """A setting read past `params` would not re-run its rule when it changes."""
     for path in SCRIPTS.glob("*.py"):
-        text = path.read_text()
+        text = path.read_text("utf-8")
         assert "smk.config" not in text and "snakemake.config" not in text, path
 
 
 def reached_from(path, seen):
     """Files of the library that a script imports, directly or not."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("wtrak."):
             module = SCRIPTS / f"{node.module.replace('.', '/')}.py"
             if module not in seen:
@@ -130,13 +132,13 @@ def reached_from(path, seen):
 
 def test_drawing_and_tables_import_no_torch():
     """Every figure and table would take two seconds longer, in every run."""
-    rules = "".join(p.read_text() for p in RULES)
+    rules = "".join(p.read_text("utf-8") for p in RULES)
     scripts = re.findall(r"caption=[^,]+,.*?code\(\"(\w+)\.py\"\)", rules, flags=re.S)
     assert len(scripts) > 10
     for name in set(scripts) - {"provenance"}:
         for path in [SCRIPTS / f"{name}.py", *reached_from(SCRIPTS / f"{name}.py", set())]:
             # Where it stands at the top; `runtime` imports it for those who ask.
-            for node in ast.parse(path.read_text()).body:
+            for node in ast.parse(path.read_text("utf-8")).body:
                 names = [alias.name for alias in getattr(node, "names", [])]
                 assert "torch" not in names, f"{name} imports torch through {path.name}"
 
@@ -144,28 +146,28 @@ def test_drawing_and_tables_import_no_torch():
 def test_every_report_target_has_its_caption():
     """The report would fail to build, or a caption would describe nothing."""
     folder = REPOSITORY / "workflow" / "report"
-    used = set(re.findall(r"report/([\w]+\.rst)", "".join(p.read_text() for p in RULES)))
+    used = set(re.findall(r"report/([\w]+\.rst)", "".join(p.read_text("utf-8") for p in RULES)))
     assert used | {"workflow.rst"} == {path.name for path in folder.glob("*.rst")}
 
 
 def test_profiles_track_edits_alike():
     """A run through another profile would miss edits, or limit no GPU."""
     for path in (REPOSITORY / "profiles").glob("*/profile.yaml"):
-        profile = yaml.safe_load(path.read_text())
+        profile = yaml.safe_load(path.read_text("utf-8"))
         assert profile["rerun-triggers"] == ["mtime", "params", "input", "software-env"], path
         assert profile["rerun-incomplete"] is True
         # One job at a time on a card of this machine. The quick run asks for none, and a cluster
         # counts by itself.
         own = path.parent.name not in ("quick", "slurm")
         assert profile.get("resources") == (["gpu=1"] if own else None)
-    settings = yaml.safe_load((REPOSITORY / "profiles/quick/config.yaml").read_text())
+    settings = yaml.safe_load((REPOSITORY / "profiles/quick/config.yaml").read_text("utf-8"))
     assert settings["compute"]["device"] == "cpu"
 
 
 def test_readme_names_every_target():
     """A reader could not find how to make a figure or table."""
-    readme = (REPOSITORY / "README.md").read_text()
-    snakefile = (REPOSITORY / "Snakefile").read_text()
+    readme = (REPOSITORY / "README.md").read_text("utf-8")
+    snakefile = (REPOSITORY / "Snakefile").read_text("utf-8")
     figures = re.search(r"FIGURES = expand\(.*?figure=\[(.*?)\]", snakefile, flags=re.S).group(1)
     for name in re.findall(r'"(\w+)"', figures):
         assert f"results/figures/{name}.svg" in readme, name
@@ -174,7 +176,9 @@ def test_readme_names_every_target():
     tables = re.search(r"TABLES = expand\(.*?table=\[(.*?)\]", snakefile, flags=re.S).group(1)
     for name in re.findall(r'"(\w+)"', tables):
         assert f"results/tables/{name}.md" in readme, name
-    for target in re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.M):
+    for target in re.findall(
+        r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text("utf-8"), flags=re.M
+    ):
         assert f"make {target}" in readme or target == "help", target
 
 
@@ -189,9 +193,9 @@ def test_paper_claims_are_well_formed():
 
 def test_python_version_is_the_documented_one():
     """Syntax newer than the README promises would fail on a user's machine."""
-    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
     assert settings["tool"]["ruff"]["target-version"] == "py311"
-    assert "Python 3.11" in (REPOSITORY / "README.md").read_text()
+    assert "Python 3.11" in (REPOSITORY / "README.md").read_text("utf-8")
 
 
 def test_parsing_is_quick_and_writes_nothing(tmp_path):

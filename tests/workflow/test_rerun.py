@@ -85,7 +85,7 @@ def with_verdicts(rules):
 
 
 def append(path, text):
-    path.write_text(path.read_text() + text)
+    path.write_text(path.read_text("utf-8") + text, encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -187,16 +187,16 @@ def test_script_edit_reruns_its_rule_and_what_follows(editable):
 def test_config_edit_reruns_the_rules_that_read_the_key(editable, key, value, expected):
     """A changed setting would leave results of the old one."""
     path = editable / "profiles" / "quick" / "config.yaml"
-    assert key in path.read_text()
-    path.write_text(path.read_text().replace(key, value))
+    assert key in path.read_text("utf-8")
+    path.write_text(path.read_text("utf-8").replace(key, value), encoding="utf-8")
     assert planned(editable)[0] == with_verdicts(expected)
 
 
 def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable):
     """The dataset alone would be read anew, and all else stay as it was on the old content."""
     path = editable / "config.yaml"
-    known = yaml.safe_load(path.read_text())["datasets"]["digits"]["content_sha256"]
-    path.write_text(path.read_text().replace(known, "a" * 64))
+    known = yaml.safe_load(path.read_text("utf-8"))["datasets"]["digits"]["content_sha256"]
+    path.write_text(path.read_text("utf-8").replace(known, "a" * 64), encoding="utf-8")
     expected = {"dataset", "activations", "ood_activations"} | NUMBERS | PLOTS | LAST | NETWORKS
     assert planned(editable)[0] == with_verdicts(expected)
 

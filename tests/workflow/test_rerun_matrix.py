@@ -47,7 +47,7 @@ def planned(finished, file):
     with tempfile.TemporaryDirectory() as folder:
         repository = cheap_copy(finished, Path(folder) / "copy")
         path = repository / "workflow" / "scripts" / file
-        path.write_text(path.read_text("utf-8") + "\n# edited\n")
+        path.write_text(path.read_text("utf-8") + "\n# edited\n", encoding="utf-8")
         output = snakemake(repository, *QUICK, "--dry-run").stdout
     return set(re.findall(r"^(\w+) +\d+$", output.split("Job stats:")[-1], flags=re.M))
 

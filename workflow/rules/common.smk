@@ -54,7 +54,9 @@ SHARED = [
 
 def validate_config(config):
     """Stop with one line per mistake that names the key and what is allowed there."""
-    schema = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+    schema = yaml.safe_load(
+        (ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text("utf-8")
+    )
     # JSON Schema counts 2.0 as an integer, and NaN as above every minimum; here neither is.
     types = Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: type(value) is int

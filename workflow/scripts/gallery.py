@@ -6,7 +6,15 @@ from pathlib import PurePosixPath
 import matplotlib.pyplot as plt
 
 from wtrak.io import load_rows, read_json
-from wtrak.plotting import EUCLIDEAN, NEUTRAL, WIDTH, provenance_line, save_figure, set_style
+from wtrak.plotting import (
+    EUCLIDEAN,
+    NEUTRAL,
+    WIDTH,
+    literal,
+    provenance_line,
+    save_figure,
+    set_style,
+)
 from wtrak.runtime import run
 from wtrak.suspects import read_suspects
 
@@ -22,7 +30,8 @@ JUDGES = {"true_label": "truly wrong", "people_label": "another label by most of
 
 
 def shortened(text, length):
-    return text if len(text) <= length else text[: length - 1] + "…"
+    """A name as it is shown, with its end cut off where it is long."""
+    return literal(text if len(text) <= length else text[: length - 1] + "…")
 
 
 def judged(frame):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from wtrak.covariance import add_ridge, factorise, second_moment
+from wtrak.errors import WtrakError
 from wtrak.experiment import training_subset
 from wtrak.gradients import append_constant
 from wtrak.head import evaluate, logits, train_head
@@ -51,7 +52,14 @@ def main(smk):
     features = load_arrays(smk.input.activations, ["train", "test"])
     labels = load_arrays(smk.input.dataset, ["train_labels", "test_labels"])
     n_classes = len(load_metadata(smk.input.dataset)["classes"])
-    epsilon = read_json(smk.input.frontier)["at_paper_share"]["natural"]["epsilon"]
+    frontier = read_json(smk.input.frontier)
+    if frontier["at_paper_share"]["natural"] is None:
+        raise WtrakError(
+            f"no radius of the frontier certifies the paper's share, {frontier['paper_share']:g}, "
+            "at which points are ranked; widen frontier.share_range, or leave the experiment out "
+            "of removal.experiments"
+        )
+    epsilon = frontier["at_paper_share"]["natural"]["epsilon"]
     people = None
     if smk.input.human_labels:
         people = load_arrays(smk.input.human_labels[0], ["aggre"])["aggre"]

@@ -18,7 +18,13 @@ def git_commit(folder):
         return None
 
     def git(*words):
-        return subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True)
+        return subprocess.run(
+            ["git", "-C", folder, *words],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
 
     commit = git("rev-parse", "HEAD")
     if commit.returncode:
@@ -37,7 +43,7 @@ def wall_times(paths):
     """Seconds and peak memory of each job, from its benchmark file, by rule and wildcards."""
     times = {}
     for path in sorted(map(Path, paths)):
-        with path.open(newline="") as file:
+        with path.open(newline="", encoding="utf-8") as file:
             row = next(csv.DictReader(file, delimiter="\t"))
         name = job_name(path)
         times[name] = {"seconds": round(float(row["s"]), 1)}

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from wtrak.errors import WtrakError
+
 
 def intervals(scores, lipschitz, epsilon):
     """Natural W-TRAK intervals (definition 5.4, Algorithm 2, lines 8 to 10).
@@ -101,6 +103,11 @@ def epsilon_grid(scores, lipschitz, share_range, points, *, n_pairs=200_000, see
         Factors of L for the same points.
     share_range : (float, float)
         Smaller and larger share.
+
+    Raises
+    ------
+    WtrakError
+        If no sampled pair has a radius above 0 that is finite.
     """
     rng = np.random.default_rng(seed)
     t = rng.integers(scores.shape[0], size=n_pairs)
@@ -112,6 +119,11 @@ def epsilon_grid(scores, lipschitz, share_range, points, *, n_pairs=200_000, see
         lipschitz.test[t] * lipschitz.train[j],
     )
     radii = radii[(radii > 0) & np.isfinite(radii)]
+    if not radii.size:
+        raise WtrakError(
+            "the frontier has no radii: in every sampled pair scores are equal or constants zero, "
+            "as where all gradients are alike; change the experiment's head or gradient"
+        )
     low, high = np.quantile(radii, [1 - share_range[1], 1 - share_range[0]])
     return np.geomspace(low, high, points)
 

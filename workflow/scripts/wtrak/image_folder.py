@@ -1,5 +1,6 @@
 """Images of one's own: a folder with a sub-folder for every class."""
 
+import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -157,12 +158,13 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
             f"{folder} has sub-folders whose names are no UTF-8, so that no list can hold them: "
             f"{', '.join(nameless)}; rename them"
         )
-    unknown = sorted(set(own) - set(classes or own))
+    names = [_as_utf8(name) for name in own]
+    unknown = sorted(set(names) - set(classes or names))
     if unknown:
         raise WtrakError(
             f"{folder} has classes that the training images do not: {', '.join(unknown)}"
         )
-    classes = classes or own
+    classes = classes or names
     paths = [
         path
         for name in own
@@ -183,7 +185,7 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
                 warnings.simplefilter("ignore")
                 return read_image(path, side)
         except Exception as error:  # Pillow raises many types on files that are not images
-            return f"{type(error).__name__}: {error}".replace(str(path), path.name)
+            return f"{type(error).__name__}: {error}".replace(str(path), _shown(path.name))
 
     images = np.empty((len(paths), side, side, 3), np.uint8)
     files, labels = [], []
@@ -194,23 +196,28 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
                 skipped.append({"path": _shown(name), "reason": found})
             else:
                 images[len(files)] = found
-                files.append(name)
-                labels.append(classes.index(name.split("/")[0]))
+                files.append(_as_utf8(name))
+                labels.append(classes.index(files[-1].split("/")[0]))
             advance(1)
-    _check(folder, own, classes, labels, skipped)
+    _check(folder, names, classes, labels, skipped)
     return ImageFolder(
         images[: len(files)], np.array(labels, np.uint16), files, list(classes), skipped
     )
 
 
+def _as_utf8(name):
+    """A file's name as UTF-8 has it, where the locale takes it for bytes that are no text."""
+    return os.fsencode(name).decode("utf-8", "surrogateescape")
+
+
 def _is_text(name):
     """Whether a file's name, which on Linux is any bytes, can be written as UTF-8."""
-    return _shown(name) == name
+    return _shown(name) == _as_utf8(name)
 
 
 def _shown(name):
     """A file's name with the bytes that are no UTF-8 spelt out."""
-    return name.encode("utf-8", "backslashreplace").decode()
+    return _as_utf8(name).encode("utf-8", "backslashreplace").decode()
 
 
 def _check(folder, own, classes, labels, skipped):

@@ -57,6 +57,12 @@ def experiment_label(name, n_train):
     return f"{name} (n = {n_train:,})"
 
 
+def literal(text):
+    """A user's text for a figure: no formula between dollar signs, nothing that SVG forbids."""
+    shown = (char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return "".join(shown).replace("$", r"\$")
+
+
 def provenance_line(records, notice):
     """The data and weights behind a figure, from the records of datasets and backbones."""
     data = sorted({record["dataset"] for record in records if "dataset" in record})
@@ -72,7 +78,7 @@ def save_figure(figure, svg, pdf, footer):
     figure.text(
         0.0,
         -0.01,
-        textwrap.fill(footer, 165),
+        "\n".join(map(literal, textwrap.wrap(footer, 165))),
         fontsize=6.5,
         color=NEUTRAL,
         ha="left",

@@ -32,7 +32,7 @@ def run(main, smk):
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with (
-            path.open("w", buffering=1) as log,
+            path.open("w", buffering=1, encoding="utf-8", errors="backslashreplace") as log,
             contextlib.redirect_stdout(log),
             contextlib.redirect_stderr(log),
         ):
@@ -157,7 +157,7 @@ def _hold_card(cards, every=1.0):
     while True:
         for card in cards:
             name = f"wtrak-{os.getuid()}-{torch.cuda.get_device_properties(card).uuid}.lock"
-            file = (Path(tempfile.gettempdir()) / name).open("w")
+            file = (Path(tempfile.gettempdir()) / name).open("w", encoding="utf-8")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -178,7 +178,7 @@ def describe_device(device):
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
+        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
             if line.startswith("model name"):
                 return f"{line.split(':', 1)[1].strip()}, {torch.get_num_threads()} threads"
     return f"CPU, {torch.get_num_threads()} threads"

@@ -208,6 +208,8 @@ def _download_packed(client, command, destination_option, pattern, target):
                 text=True,
                 timeout=900,
                 stdin=subprocess.DEVNULL,
+                encoding="utf-8",
+                errors="replace",
             )
         except subprocess.TimeoutExpired as error:
             raise SourceError(f"{client} did not finish in 15 minutes") from error

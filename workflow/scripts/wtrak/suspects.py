@@ -50,4 +50,7 @@ def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
 def read_suspects(path):
     """Read what `suspects` made and `write_csv` wrote; names of classes and files stay text."""
     words = ("given_label", "suggested_label", "true_label", "people_label", "path")
-    return pd.read_csv(path, dtype=dict.fromkeys(words, str), keep_default_na=False)
+    # A carriage return, which `write_csv` does not quote, ends no line.
+    return pd.read_csv(
+        path, dtype=dict.fromkeys(words, str), keep_default_na=False, lineterminator="\n"
+    )

@@ -140,6 +140,8 @@ def write_documents(output, title, parts, footer, label):
     label : str
         Stem of the LaTeX labels; the number of the part is added.
     """
+    # A second line would not be part of LaTeX's comment.
+    footer = " ".join(footer.split())
     sections = [f"{heading}:\n\n{markdown(frame)}" for heading, frame in parts.items()]
     write_text(output.md, "\n".join([f"# {title}\n", *sections, f"{footer}\n"]))
     tables = [

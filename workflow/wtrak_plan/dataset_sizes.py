@@ -1,0 +1,371 @@
+"""What the configuration asks of datasets that are too small for it, before anything is read.
+
+A dataset's size follows from the format of its sources, whose decoders accept no other. Of a folder
+of images only an upper limit is known, its number of files. What is refused here would be refused
+for any smaller number too.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wtrak_plan.early_checks import list_of
+
+# Names that foreign inputs have already.
+FOREIGN = ("test", "blurred", "inverted", "noise")
+
+
+@dataclass(frozen=True)
+class Images:
+    """How many images of a dataset there are, at most for a folder, and of which size."""
+
+    train: int
+    test: int
+    classes: int
+    height: int
+    width: int
+    is_folder: bool = False
+
+    def words(self, split):
+        """How many there are of a split, in words."""
+        kind = {"train": "training", "test": "test"}[split]
+        what = "files" if self.is_folder else "images"
+        return f"{getattr(self, split):,} {kind} {what}"
+
+
+FORMATS = {
+    "cifar10-binary": Images(50_000, 10_000, 10, 32, 32),
+    "cifar10-png-sheets": Images(50_000, 10_000, 10, 32, 32),
+    "mnist-idx": Images(60_000, 10_000, 10, 28, 28),
+    "sklearn-digits": Images(1_437, 360, 10, 8, 8),
+    "sklearn-breast-cancer": Images(400, 169, 2, 5, 6),
+}
+# Images of each class, training and test together, by the first digits of a content's hash.
+IN_CLASSES = {
+    "d1fcd87420a92da9": [6_000] * 10,
+    "678783cd3780d3e0": [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958],
+    "cc55477c5ebb6dc9": [178, 182, 177, 183, 181, 182, 181, 179, 174, 180],
+    "2a8f3c04cd9c1ee6": [212, 357],
+}
+# Examples of the tables that scikit-learn ships, and models that suit what they tell.
+TABLES = {
+    "breast_cancer": (569, ("logistic", "multinomial")),
+    "wine": (178, ("multinomial",)),
+    "diabetes": (442, ("ridge",)),
+}
+
+
+def folder_counts(block, listing):
+    """Files of each class of a folder of images, by split.
+
+    Parameters
+    ----------
+    block : dict
+        Of the configuration.
+    listing : list of tuple
+        Paths of all files first.
+
+    Returns
+    -------
+    dict of str to dict of str to int
+    """
+    # Both folders may hold the same files, or one lie in the other.
+    out, paths = {}, {path for path, *_ in listing}
+    for split, key in (("train", "path"), ("test", "test_path")):
+        counts = out.setdefault(split, {})
+        for path in paths if key in block else ():
+            try:
+                inside = Path(path).relative_to(block[key]).parts
+            except ValueError:
+                continue
+            if len(inside) > 1 and not inside[0].startswith("."):
+                counts[inside[0]] = counts.get(inside[0], 0) + 1
+    return out
+
+
+def images_of(config, name, listing):
+    """`Images` of a dataset; None where its format is none of a dataset."""
+    block = config["datasets"][name]
+    if "kind" in block:
+        counts, side = folder_counts(block, listing(name)), block["side"]
+        train, test = (sum(counts[split].values()) for split in ("train", "test"))
+        return Images(train, test, len(counts["train"]), side, side, is_folder=True)
+    return FORMATS.get(config["data"]["sources"][block["source"]][0]["format"])
+
+
+def format_problems(config):
+    """Sources whose format is not of what they are named for."""
+    for name, block in config["datasets"].items():
+        for source in config["data"]["sources"][block["source"]] if "source" in block else ():
+            if source["format"] not in FORMATS:
+                yield (
+                    f"datasets.{name}.source: {block['source']!r} has a source in the format "
+                    f"{source['format']}; images have {list_of(FORMATS)}"
+                )
+    source = config["human_labels"]["source"]
+    for one in config["data"]["sources"][source]:
+        if one.get("format") != "cifar10n":
+            yield (
+                f"human_labels.source: {source!r} has a source in the format {one.get('format')}; "
+                "human labels have cifar10n"
+            )
+
+
+def size_problems(config, plan, listing):
+    """One sentence for each number of the configuration that a dataset is too small for.
+
+    Parameters
+    ----------
+    config : dict
+        Valid by the schema, and with references that exist.
+    plan : dict
+        What runs: the ``chosen`` experiments, and the ``attributed`` ones, which have test points;
+        ``noisy``, experiments by setting of label noise; ``fits``, empty where there are none;
+        ``removal``, experiments; ``tasks``; and the paper's certified ``share``.
+    listing : callable
+        Maps the name of a folder of images to a list of its files, with the path first.
+
+    Returns
+    -------
+    list of str
+    """
+    problems = [*format_problems(config)]
+    if problems:
+        return problems
+    known = {name: images_of(config, name, listing) for name in used_datasets(config, plan)}
+    for name, block in config["experiments"].items():
+        images = known.get(block["dataset"])
+        if (
+            images
+            and images.train
+            and block["n_train"] != "all"
+            and block["n_train"] > images.train
+        ):
+            problems.append(
+                f"experiments.{name}.n_train: {block['n_train']:,} is more than the "
+                f"{images.words('train')} of {block['dataset']}"
+            )
+    if any(images.is_folder and images.train < 2 for images in known.values()):
+        # The job that reads it says what is wrong with it.
+        return problems
+    if problems or not plan["attributed"]:
+        return [*problems, *fold_problems(config, plan, known)]
+    problems += experiment_problems(config, plan, known)
+    problems += fold_problems(config, plan, known)
+    problems += noise_problems(config, plan, known)
+    problems += removal_problems(config, plan, known)
+    problems += retraining_problems(config, known)
+    for name in {*plan["tasks"], config["robustness_gap"]["task"]}:
+        problems += task_problems(config, plan, name, known)
+    return [*problems, *foreign_problems(config, known)]
+
+
+def used_datasets(config, plan):
+    """Datasets whose sizes matter: of experiments to run, and those beside them."""
+    used = {config["experiments"][name]["dataset"] for name in plan["chosen"]}
+    if plan["attributed"]:
+        used |= {config["retraining"]["dataset"], *config["ood"]["datasets"]}
+        names = {*plan["tasks"], config["robustness_gap"]["task"]}
+        used |= {config["wrif"]["tasks"][name]["data"] for name in names} & set(config["datasets"])
+        used |= {config["human_labels"]["dataset"]}
+    return sorted(used)
+
+
+def n_train_of(config, name, known):
+    """Training examples of an experiment, at most for all of a folder."""
+    block = config["experiments"][name]
+    return known[block["dataset"]].train if block["n_train"] == "all" else block["n_train"]
+
+
+def experiment_problems(config, plan, known):
+    """Numbers of test points, removals and neighbours for which an experiment is too small."""
+    deletions, refit = config["deletions"], config["refit"]
+    for name in plan["attributed"]:
+        block, n = config["experiments"][name], n_train_of(config, name, known)
+        images = known[block["dataset"]]
+        for key, value in {
+            f"experiments.{name}.n_test_scored": block["n_test_scored"],
+            "assumptions.n_test": config["assumptions"]["n_test"],
+            "ood.n_images": config["ood"]["n_images"],
+        }.items():
+            if value > images.test:
+                of = block["dataset"]
+                yield f"{key}: {value:,} is more than the {images.words('test')} of {of}"
+        for key, value, most in (
+            ("deletions.removals", max(deletions["removals"]), n - 1),
+            ("deletions.top_k", max(deletions["top_k"]), n - 1),
+            ("ood.neighbours", config["ood"]["neighbours"], n),
+        ):
+            if value > most:
+                yield (
+                    f"{key}: {value:,} is more than the {most:,} that the {n:,} training points of "
+                    f"{name} allow"
+                )
+        # Pairs are of points that stay, at most half of all.
+        beside = n - min(refit["n_points"], n // 2)
+        if n < 4:
+            yield f"experiments.{name}.n_train: {n} is too few; refit needs at least 4"
+        elif max(refit["removals"]) > beside:
+            yield (
+                f"refit.removals: {max(refit['removals']):,} is more than the {beside:,} training "
+                f"points of {name} beside those whose pairs are compared (refit.n_points, at most "
+                "half of all)"
+            )
+
+
+def fold_problems(config, plan, known):
+    """Folds outside which there are no two training examples, which a head needs."""
+    noisy = {name for names in plan["noisy"].values() for name in names}
+    for name in plan["chosen"]:
+        n = n_train_of(config, name, known)
+        for section in ("suspects", *(["label_noise"] if name in noisy else [])):
+            folds = min(config[section]["folds"], n)
+            left = n - -(-n // folds)
+            if left < 2:
+                yield (
+                    f"{section}.folds: {config[section]['folds']} folds leave {left} of the {n} "
+                    f"training examples of {name} to fit a head to; 2 or more are needed"
+                )
+
+
+def noise_problems(config, plan, known):
+    """Rates of wrong labels that round to none or to all, and human labels of other images."""
+    people = config["human_labels"]["dataset"]
+    if known[people] and known[people].train != 50_000:
+        own = known[people].words("train")
+        yield f"human_labels.dataset: {people!r} has {own}, and the labels are of 50,000"
+    fits = config["label_noise"]["fits"]
+    base = n_train_of(config, fits["experiment"], known) if plan["fits"] else 0
+    of = config["experiments"][fits["experiment"]]["dataset"]
+    cases = [
+        (noise, name, n_train_of(config, name, known))
+        for noise, names in plan["noisy"].items()
+        for name in names
+    ]
+    for n in fits["n_train"] if base else ():
+        if n > known[of].train:
+            own = known[of].words("train")
+            yield f"label_noise.fits.n_train: {n:,} is more than the {own} of {of}"
+        cases.append((fits["setting"], fits["experiment"], n))
+    for noise, name, n in cases:
+        block, images = config["label_noise"]["settings"][noise], config["experiments"][name]
+        key = f"label_noise.settings.{noise}"
+        if block["kind"] == "human":
+            if images["dataset"] != people:
+                yield (
+                    f"{key}.experiments: human labels are of {people}, and {name!r} is of "
+                    f"{images['dataset']}"
+                )
+            continue
+        wrong = round(block["rate"] * n)
+        exact = images["n_train"] != "all" or not known[images["dataset"]].is_folder
+        if wrong == 0 or (wrong == n and exact):
+            some = "none" if wrong == 0 else "all"
+            yield (
+                f"{key}.rate: {block['rate']:g} of the {n:,} training labels of {name} rounds to "
+                f"{some} of them; more than {0.5 / n:.2g} and less than {1 - 0.5 / n:.6g} is needed"
+            )
+
+
+def removal_problems(config, plan, known):
+    """Shares that leave no head to fit or no points to look at, for figure 7."""
+    block = config["removal"]
+    low, high = config["frontier"]["share_range"]
+    if plan["removal"] and not low < plan["share"] < high:
+        yield (
+            f"frontier.share_range: [{low:g}, {high:g}] does not contain the paper's certified "
+            f"share, {plan['share']:g}, at which removal ranks training points"
+        )
+    for name in plan["removal"]:
+        n = n_train_of(config, name, known)
+        share = max(block["shares"])
+        if n - round(share * n) < 2:
+            yield (
+                f"removal.shares: {share:g} of the {n:,} training points of {name} leaves "
+                f"{n - round(share * n)}; 2 or more are needed"
+            )
+        if block["neighbours"] > n - 1:
+            yield (
+                f"removal.neighbours: {block['neighbours']:,} is more than the {n - 1:,} that the "
+                f"{n:,} training points of {name} allow"
+            )
+        if round(block["looked_at"] * n) == 0:
+            yield (
+                f"removal.looked_at: {block['looked_at']:g} of the {n:,} training points of {name} "
+                f"rounds to none; more than {0.5 / n:.2g} is needed"
+            )
+
+
+def retraining_problems(config, known):
+    """Numbers for which the dataset of the networks is too small."""
+    block, images = config["retraining"], known[config["retraining"]["dataset"]]
+    if block["n_test"] > images.test:
+        yield (
+            f"retraining.n_test: {block['n_test']:,} is more than the {images.words('test')} of "
+            f"{block['dataset']}"
+        )
+    of = f"the {images.words('train')} of {block['dataset']}"
+    most, share = max(block["removal"]["shares"]), block["subsets"]["share"]
+    if round(most * images.train) >= images.train:
+        yield f"retraining.removal.shares: {most:g} of {of} leaves none"
+    if round(share * images.train) == 0:
+        yield f"retraining.subsets.share: {share:g} of {of} rounds to none"
+
+
+def task_problems(config, plan, name, known):
+    """What a task for convex models asks of its data, and numbers that these are too few for."""
+    wrif, task = config["wrif"], config["wrif"]["tasks"][name]
+    key = f"wrif.tasks.{name}"
+    if task["data"] in known:
+        images = known[task["data"]]
+        kinds, count = ("logistic", "multinomial"), images.train + images.test
+        odd = [k for k in task["classes"] if k >= images.classes]
+        if odd:
+            last = images.classes - 1
+            yield f"{key}.classes: {odd[0]} is no class of {task['data']}, which has 0 to {last}"
+            return
+        if images.height % task["pool"] or images.width % task["pool"]:
+            yield (
+                f"{key}.pool: {task['pool']} does not divide images of "
+                f"{images.height}×{images.width} pixels"
+            )
+        content = config["datasets"][task["data"]].get("content_sha256", "")[:16]
+        if content in IN_CLASSES:
+            count = sum(IN_CLASSES[content][k] for k in task["classes"])
+    else:
+        count, kinds = TABLES[task["data"]]
+    if task["model"] not in kinds:
+        suited = " or ".join(kinds)
+        yield f"{key}.model: {task['model']} does not suit {task['data']}; {suited} does"
+    gap, coverage, attacks = config["robustness_gap"], wrif["coverage"], wrif["attacks"]
+    asked = {}
+    if name in plan["tasks"]:
+        asked = {
+            "wrif.orders.n_train": wrif["orders"]["n_train"] + wrif["orders"]["n_test"],
+            "wrif.coverage.n_train": min(coverage["n_train"]) + coverage["n_test"],
+            "wrif.attacks.n_train": attacks["n_train"] + attacks["n_test"],
+        }
+        if attacks["n_points"] > attacks["n_train"]:
+            yield (
+                f"wrif.attacks.n_points: {attacks['n_points']} is more than n_train, "
+                f"{attacks['n_train']}"
+            )
+    if name == gap["task"]:
+        asked["robustness_gap.n_train"] = gap["n_train"]
+        if max(round(gap["share"] * gap["n_train"]), 1) > gap["n_train"] - 2:
+            yield (
+                f"robustness_gap.share: {gap['share']:g} of n_train, {gap['n_train']}, leaves fewer"
+                " than 2 examples"
+            )
+    for of, total in asked.items():
+        if total > count:
+            has = f"the {count:,} examples of {name}"
+            yield f"{of}: {total:,} with the test points is more than {has}"
+
+
+def foreign_problems(config, known):
+    """Foreign inputs that have no images, or the name of others."""
+    for name in config["ood"]["datasets"]:
+        if name in FOREIGN:
+            yield f"ood.datasets: {name!r} is the name of other inputs; rename the dataset"
+        elif not known[name].test:
+            yield f"ood.datasets: {name!r} has no test images, which foreign inputs are"
