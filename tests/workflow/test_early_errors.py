@@ -105,14 +105,21 @@ LIMITS = {
     "a gap": ("robustness_gap.n_train", 570, 569, "569 examples of breast_cancer"),
     "left out": ("robustness_gap.share", 0.99, 0.98, "fewer than 2 examples"),
     "model of numbers": ("wrif.tasks.diabetes.model", "logistic", "ridge", "ridge does"),
-    "model of two": ("wrif.tasks.breast_cancer.model", "ridge", "logistic", "logistic or multi"),
+    "model of two": (
+        "wrif.tasks.mine.model",
+        "logistic",
+        "ridge",
+        "wine; multinomial or ridge does",
+    ),
     "foreign names": ("ood.datasets", ["mnist", "noise"], ["mnist"], "the name of other inputs"),
     "format": ("datasets.digits.source", "cifar10n", "digits", "in the format cifar10n"),
     "labels": ("human_labels.source", "mnist", "cifar10n", "human labels have cifar10n"),
     "people": ("human_labels.dataset", "mnist", "cifar10", "60,000 training images, and the lab"),
 }
 TASK = {"data": "digits", "classes": [3, 8], "pool": 2, "model": "logistic", "penalty": 0.1}
+WINE = {"data": "wine", "model": "ridge", "penalty": 0.1}
 OTHERS = {
+    "model of two": {"wrif.tasks.mine": WINE, "wrif.run": ["mine"]},
     "noise": {"datasets.noise": CONFIG["datasets"]["digits"]},
     "half the points": {"refit.n_points": 5000},
 }
@@ -134,7 +141,6 @@ def test_number_that_is_too_large_is_named_and_the_largest_is_not(case):
     [
         ({"classes": [3, 10]}, "classes: 10 is no class of digits, which has 0 to 9"),
         ({"pool": 3}, "pool: 3 does not divide images of 8×8 pixels"),
-        ({"model": "ridge"}, "model: ridge does not suit digits"),
     ],
 )
 def test_task_on_images(change, words):

@@ -46,10 +46,11 @@ IN_CLASSES = {
     "cc55477c5ebb6dc9": [178, 182, 177, 183, 181, 182, 181, 179, 174, 180],
     "2a8f3c04cd9c1ee6": [212, 357],
 }
-# Examples of the tables that scikit-learn ships, and models that suit what they tell.
+# Examples of the tables that scikit-learn ships, and models that suit what they tell: two classes,
+# three, or a number. Ridge regression takes the number of a class for one.
 TABLES = {
-    "breast_cancer": (569, ("logistic", "multinomial")),
-    "wine": (178, ("multinomial",)),
+    "breast_cancer": (569, ("logistic", "multinomial", "ridge")),
+    "wine": (178, ("multinomial", "ridge")),
     "diabetes": (442, ("ridge",)),
 }
 
@@ -317,7 +318,7 @@ def task_problems(config, plan, name, known):
     key = f"wrif.tasks.{name}"
     if task["data"] in known:
         images = known[task["data"]]
-        kinds, count = ("logistic", "multinomial"), images.train + images.test
+        kinds, count = ("logistic", "multinomial", "ridge"), images.train + images.test
         odd = [k for k in task["classes"] if k >= images.classes]
         if odd:
             last = images.classes - 1
