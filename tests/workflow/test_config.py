@@ -531,7 +531,9 @@ def rules_text():
     functions = ast.parse((folder / "common.smk").read_text("utf-8")).body
     texts = [ast.unparse(node) for node in functions if getattr(node, "name", "") not in NOT_A_USE]
     files = [REPOSITORY / "Snakefile", *folder.glob("*.smk")]
-    texts += [file.read_text("utf-8") for file in files if file.name != "common.smk"]
+    # Nor is a check a use.
+    others = ("common.smk", "checks.smk")
+    texts += [file.read_text("utf-8") for file in files if file.name not in others]
     return "\n".join(texts).replace('"', "'")
 
 
