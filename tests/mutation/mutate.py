@@ -113,22 +113,24 @@ class Calls:
 def install(module, code):
     """Put a changed module's functions and constants in the place of those in use.
 
-    Whoever imported a function holds the same object, so it is its code that is exchanged.
+    Whoever imported a function holds the same object, so it is its code that is exchanged. What
+    cannot be imported would fail every test: the process ends as a killed mutant.
     """
     fresh = types.ModuleType(module.__name__)
     fresh.__file__ = module.__file__
     sys.modules[module.__name__] = fresh  # dataclasses look their module up
     try:
         exec(code, fresh.__dict__)
-    finally:
-        sys.modules[module.__name__] = module
+    except Exception:
+        os._exit(1)
+    sys.modules[module.__name__] = module
     _exchange(module, fresh, module.__name__)
 
 
 def _exchange(old, new, module):
     for name, value in list(vars(new).items()):
         present = vars(old).get(name)
-        if getattr(value, "__module__", module) != module or name.startswith("__"):
+        if getattr(value, "__module__", module) != module:
             continue
         if isinstance(value, types.FunctionType):
             for part in ("__code__", "__defaults__", "__kwdefaults__"):
@@ -137,6 +139,8 @@ def _exchange(old, new, module):
             setattr(old, name, value)
         elif isinstance(value, type):
             _exchange(present, value, module)
+        elif name.startswith("__"):
+            continue
         elif isinstance(value, int | float | tuple | list | dict) and repr(value) != repr(present):
             for user in list(sys.modules.values()):
                 if getattr(user, "__dict__", {}).get(name) is present:
@@ -235,7 +239,6 @@ class Session:
             try:
                 install(module, mutant.compiled(module.__file__))
             except BaseException:
-                # What cannot be imported would fail every test.
                 os._exit(2)
             _run(session, items)
             os._exit(1 if session.testsfailed else 0)
@@ -248,7 +251,7 @@ class Session:
         code = os.WEXITSTATUS(status)
         if code == 0:
             return "survived", None
-        return ("killed", last[0] if last else None) if code in (1, 2) else ("error", None)
+        return ("killed", last[0] if last else None) if code == 1 else ("error", None)
 
 
 class Watch:

@@ -34,11 +34,13 @@ def test_a_planted_survivor_is_reported(tmp_path, monkeypatch, listed):
     """A run that reports nothing would pass for tests that miss nothing."""
     (tmp_path / "planted.py").write_text(
         "WIDTH = 2\n\n\ndef bound(x):\n    while x > 9:\n        x = x - 1\n"
-        "    return abs(x) * WIDTH\n"
+        "    return abs(x) * WIDTH\n\n\nclass Box:\n    def __init__(self, side):\n"
+        "        self.side = side + 3\n\n    @property\n    def area(self):\n"
+        "        return self.side * self.side\n"
     )
     (tmp_path / "test_planted.py").write_text(
-        "from planted import bound\n\n\ndef test_bound():\n    assert bound(3) == 6\n"
-        "    assert bound(12) == 18\n"
+        "from planted import Box, bound\n\n\ndef test_bound():\n    assert bound(3) == 6\n"
+        "    assert bound(12) == 18\n\n\ndef test_box():\n    assert Box(2).area == 25\n"
     )
     (tmp_path / "list.json").write_text(
         """{"planted": [{"function": "bound", "before": "abs(x)", "after": "x", "why": "tried"},
@@ -52,7 +54,9 @@ def test_a_planted_survivor_is_reported(tmp_path, monkeypatch, listed):
     assert done.returncode == 1, done.stdout
     reported = "survived: planted, bound [0]\n    abs(x)\n    x\n" in done.stdout
     assert reported != listed
-    assert "WIDTH\n" not in done.stdout and "    2\n    3\n" not in done.stdout
+    # Constants, methods and properties are changed too.
+    survived = [line for line in done.stdout.splitlines() if line.startswith("survived")]
+    assert set(survived) <= {"survived: planted, bound [0]"}
     # What never ends is ended, and is not equivalent.
     stale = "listed, and killed: planted, bound [0]\n    x - 1\n    x + 1\n"
     assert (stale in done.stdout) == listed

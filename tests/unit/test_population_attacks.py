@@ -129,6 +129,20 @@ def test_constants_are_of_the_ball_and_slopes_of_the_panel(tmp_path):
         apart = np.linalg.norm(p.psi[panel][:, None] - p.psi[panel], axis=2) + np.diag([np.inf] * 6)
         slope = (np.abs(s[:, None] - s) / apart).max()
         assert row["on_training_points"] == pytest.approx(slope, rel=1e-7)
+    # All points and test points there are, nearer to each other than 1.
+    p = Population(tmp_path, m=4, ridge=100.0)
+    outputs = {"table": "table.csv"}
+    more = {"n_test": 4, "n_points": 99}
+    call(tightness_script, tmp_path, outputs, inputs=INPUTS, **(given | more))
+    table = pd.read_csv(tmp_path / "table.csv")
+    apart = np.linalg.norm(p.psi[:, None] - p.psi, axis=2) + np.diag([np.inf] * 16)
+    assert apart.min() < 1 and len(table) == 20
+    for _, row in table.iterrows():
+        t = int(np.flatnonzero(p.test.index == row["test_index"])[0])
+        i = int(np.flatnonzero(p.index == row["train_index"])[0])
+        s = p.tau[t] * (p.psi @ p.psi[i])
+        slope = (np.abs(s[:, None] - s) / apart).max()
+        assert row["on_training_points"] == pytest.approx(slope, rel=1e-6)
     with pytest.raises(WtrakError, match="5 test points are asked for, but there are 4"):
         call(
             tightness_script,
