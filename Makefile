@@ -70,11 +70,14 @@ report: $(READY)
 publish: $(READY)
 	$(START) publish
 
+# Two processes with one thread each: small fits are slower on two threads than on one.
+override PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
 test: $(READY)
-	$(BIN)/python -m pytest -m "not matrix and not faults and not mutation and not slurm"
+	$(PYTEST) -m "not matrix and not faults and not mutation and not slurm"
 
 test-fast: $(READY)
-	$(BIN)/python -m pytest -m "not slow and not matrix and not faults and not mutation and not slurm"
+	$(PYTEST) -m "not slow and not matrix and not faults and not mutation and not slurm"
 
 test-long: $(READY)
 	$(BIN)/python -m pytest -m "matrix or faults or mutation"

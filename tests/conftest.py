@@ -1,5 +1,6 @@
 """Fixtures: a copy of the repository, and one finished quick run that tests share."""
 
+import fcntl
 import os
 import resource
 import shutil
@@ -21,17 +22,28 @@ def peak_memory(who=resource.RUSAGE_SELF):
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+# Peaks of the processes among which the tests are divided, as each of them reports at its end.
+_PEAKS = []
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Keep what a process that ran a part of the tests says of its memory."""
+    _PEAKS.append(getattr(node, "workeroutput", {}).get("peak_memory", 0))
+
+
 def pytest_sessionfinish(session):
     """Fail the run where the tests took more memory than they should."""
-    if peak_memory() > MOST_MEMORY and session.exitstatus == pytest.ExitCode.OK:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["peak_memory"] = peak_memory()
+    elif max([peak_memory(), *_PEAKS]) > MOST_MEMORY and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter):
     """Say how much memory the tests took."""
-    own, started = (
-        peak_memory(who) / 1024**3 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
+    own = max([peak_memory(), *_PEAKS]) / 1024**3
+    started = peak_memory(resource.RUSAGE_CHILDREN) / 1024**3
     most = MOST_MEMORY / 1024**3
     text = f"memory: {own:.1f} GiB of at most {most:.0f}, {started:.1f} in a process started"
     terminalreporter.write_line(text, red=own > most)
@@ -77,12 +89,17 @@ def finished(tmp_path_factory):
 
     Several suites share one in the folder that the environment variable FINISHED names.
     """
-    kept = os.environ.get("FINISHED")
-    repository = Path(kept) if kept else tmp_path_factory.mktemp("finished") / "repository"
-    if not (repository / "done").exists():
-        copy_repository(repository)
-        snakemake(repository, *QUICK)
-        (repository / "done").touch()
+    kept, base = os.environ.get("FINISHED"), tmp_path_factory.getbasetemp()
+    # Processes among which the tests are divided have folders of their own in a common one.
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    repository = Path(kept) if kept else base / "finished"
+    repository.mkdir(parents=True, exist_ok=True)
+    with (repository.parent / f"{repository.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (repository / "done").exists():
+            copy_repository(repository)
+            snakemake(repository, *QUICK)
+            (repository / "done").touch()
     return repository
 
 
