@@ -94,7 +94,7 @@ def finished(tmp_path_factory):
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     repository = Path(kept) if kept else base / "finished"
     repository.mkdir(parents=True, exist_ok=True)
-    with (repository.parent / f"{repository.name}.lock").open("w") as lock:
+    with (repository.parent / f"{repository.name}.lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (repository / "done").exists():
             copy_repository(repository)

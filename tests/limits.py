@@ -113,7 +113,11 @@ def _limit(memory):
     if not STATUS.exists():
         return
     # Kilobytes of writable memory of its own, which is what RLIMIT_DATA limits.
-    (line,) = (line for line in STATUS.read_text().splitlines() if line.startswith("VmData"))
+    (line,) = (
+        line
+        for line in STATUS.read_text(encoding="utf-8").splitlines()
+        if line.startswith("VmData")
+    )
     soft = int(line.split()[1]) * 1024 + memory
     resource.setrlimit(resource.RLIMIT_DATA, (soft, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 

@@ -203,8 +203,8 @@ def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable):
 
 def test_values_that_change_places_rerun_what_reads_them(editable):
     """Snakemake compares values without their names, so that two swapped ones look the same."""
-    (editable / "swapped.yaml").write_text("tightness: {n_points: 10, pairs_per_test: 100}\n")
-    settings = yaml.safe_load((editable / "profiles/quick/config.yaml").read_text())
+    (editable / "swapped.yaml").write_text("tightness: {n_points: 10, pairs_per_test: 100}\n", encoding="utf-8")
+    settings = yaml.safe_load((editable / "profiles/quick/config.yaml").read_text(encoding="utf-8"))
     assert settings["tightness"]["n_points"] == 100
     arguments = ("--configfile", "profiles/quick/config.yaml", "swapped.yaml")
     assert planned(editable, *arguments)[0] == with_verdicts({*TIGHTNESS, "provenance"})
@@ -214,6 +214,7 @@ def test_other_sources_rerun_no_job_on_the_data(editable):
     """A corrected address of the same content would re-run hours of work on it."""
     (editable / "sources.yaml").write_text(
         "data: {sources: {digits: [{kind: file, path: digits.tar.gz, format: cifar10-binary}]}}\n"
+        encoding="utf-8",
     )
     arguments = ("--configfile", "profiles/quick/config.yaml", "sources.yaml")
     # Which has them in its configuration.
@@ -224,7 +225,7 @@ def test_other_versions_of_packages_rerun_the_provenance_alone(editable, tmp_pat
     """An update would re-run everything, or no page would say what was made before it."""
     record = tmp_path / "seaborn-0.0.1.dist-info" / "METADATA"
     record.parent.mkdir()
-    record.write_text("Metadata-Version: 2.1\nName: seaborn\nVersion: 0.0.1\n")
+    record.write_text("Metadata-Version: 2.1\nName: seaborn\nVersion: 0.0.1\n", encoding="utf-8")
     # What comes first on Python's path is what counts as installed.
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert planned(editable)[0] == {"provenance"}

@@ -19,6 +19,7 @@ def facts(finished):
         capture_output=True,
         text=True,
         check=True,
+        encoding="utf-8",
     )
     return json.loads(done.stdout.splitlines()[-1])
 
