@@ -203,7 +203,9 @@ def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable):
 
 def test_values_that_change_places_rerun_what_reads_them(editable):
     """Snakemake compares values without their names, so that two swapped ones look the same."""
-    (editable / "swapped.yaml").write_text("tightness: {n_points: 10, pairs_per_test: 100}\n", encoding="utf-8")
+    (editable / "swapped.yaml").write_text(
+        "tightness: {n_points: 10, pairs_per_test: 100}\n", encoding="utf-8"
+    )
     settings = yaml.safe_load((editable / "profiles/quick/config.yaml").read_text(encoding="utf-8"))
     assert settings["tightness"]["n_points"] == 100
     arguments = ("--configfile", "profiles/quick/config.yaml", "swapped.yaml")
@@ -213,7 +215,7 @@ def test_values_that_change_places_rerun_what_reads_them(editable):
 def test_other_sources_rerun_no_job_on_the_data(editable):
     """A corrected address of the same content would re-run hours of work on it."""
     (editable / "sources.yaml").write_text(
-        "data: {sources: {digits: [{kind: file, path: digits.tar.gz, format: cifar10-binary}]}}\n"
+        "data: {sources: {digits: [{kind: file, path: digits.tar.gz, format: cifar10-binary}]}}\n",
         encoding="utf-8",
     )
     arguments = ("--configfile", "profiles/quick/config.yaml", "sources.yaml")
