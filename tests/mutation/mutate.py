@@ -45,10 +45,11 @@ from operators import mutants_of  # noqa: E402
 EQUIVALENT = HERE / "equivalent.json"
 # A module or script a line, in which no mutant may survive; functions after it: in these alone.
 MODULES = {
-    words[0]: words[1:] for words in map(str.split, (HERE / "modules.txt").read_text().splitlines())
+    words[0]: words[1:]
+    for words in map(str.split, (HERE / "modules.txt").read_text(encoding="utf-8").splitlines())
 }
 # The tests that must see to it.
-TESTS = tuple((HERE / "tests.txt").read_text().split())
+TESTS = tuple((HERE / "tests.txt").read_text(encoding="utf-8").split())
 # CPU seconds of a test, from those that it takes without a mutation.
 LIMIT = (2.0, 8.0)
 # A whole mutant, for what waits and does not work.
@@ -308,7 +309,7 @@ def fates(names, tests, *, workers, folder):
     settings.load_profile("mutation")
     mutants = []
     for name in names:
-        source = Path(importlib.util.find_spec(name).origin).read_text()
+        source = Path(importlib.util.find_spec(name).origin).read_text(encoding="utf-8")
         chosen = MODULES.get(name)
         mutants += [
             (name, mutant)
@@ -323,7 +324,7 @@ def fates(names, tests, *, workers, folder):
         raise SystemExit(f"pytest ended with {status}")
     records = {}
     for path in folder.glob("results*"):
-        for line in path.read_text().splitlines():
+        for line in path.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
             records[record["k"]] = record
     return {(name, *mutant.key): records[k] for k, (name, mutant) in enumerate(mutants)}
@@ -337,7 +338,7 @@ def listed(path):
     """
     return {
         (module, entry["function"], entry["before"], entry["after"], place): entry["why"]
-        for module, entries in json.loads(path.read_text()).items()
+        for module, entries in json.loads(path.read_text(encoding="utf-8")).items()
         for entry in entries
         for place in entry.get("places", [0])
     }
@@ -383,7 +384,9 @@ def main():
         "seconds": round(time.perf_counter() - start),
         "faults": [[what, *key] for what, key in faults],
     }
-    (arguments.out / "report.json").write_text(json.dumps(report, indent=1, ensure_ascii=False))
+    (arguments.out / "report.json").write_text(
+        json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8"
+    )
     for what, (module, function, before, after, place) in faults:
         print(f"{what}: {module}, {function} [{place}]\n    {before}\n    {after}")
     print({name: value for name, value in report.items() if name != "faults"})
