@@ -37,19 +37,19 @@ def test_a_planted_survivor_is_reported(tmp_path, monkeypatch, listed):
         "WIDTH = 2\n\n\ndef bound(x):\n    while x > 9:\n        x = x - 1\n"
         "    return abs(x) * WIDTH\n\n\nclass Box:\n    def __init__(self, side):\n"
         "        self.side = side + 3\n\n    @property\n    def area(self):\n"
-        "        return self.side * self.side\n"
+        "        return self.side * self.side\n",
         encoding="utf-8",
     )
     (tmp_path / "test_planted.py").write_text(
         "from planted import Box, bound\n\n\ndef test_bound():\n    assert bound(3) == 6\n"
-        "    assert bound(12) == 18\n\n\ndef test_box():\n    assert Box(2).area == 25\n"
+        "    assert bound(12) == 18\n\n\ndef test_box():\n    assert Box(2).area == 25\n",
         encoding="utf-8",
     )
     (tmp_path / "list.json").write_text(
         """{"planted": [{"function": "bound", "before": "abs(x)", "after": "x", "why": "tried"},
         {"function": "bound", "before": "x - 1", "after": "x + 1", "why": "never ends"}]}"""
         if listed
-        else "{}"
+        else "{}",
         encoding="utf-8",
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -72,7 +72,7 @@ def test_tests_that_fail_without_a_mutation_are_an_error(tmp_path, monkeypatch):
     """Every mutant would seem to be killed."""
     (tmp_path / "planted.py").write_text("def bound(x):\n    return abs(x)\n", encoding="utf-8")
     (tmp_path / "test_planted.py").write_text(
-        "from planted import bound\n\n\ndef test_bound():\n    assert bound(3) == 4\n"
+        "from planted import bound\n\n\ndef test_bound():\n    assert bound(3) == 4\n",
         encoding="utf-8",
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
