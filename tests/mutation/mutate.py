@@ -181,7 +181,7 @@ class Session:
         place = children(self.workers)
         if place < 0:
             return True
-        results = (self.folder / f"results{place}").open("w")
+        results = (self.folder / f"results{place}").open("w", encoding="utf-8")
         killers = defaultdict(Counter)
         while True:
             with next_one.get_lock():
@@ -245,7 +245,7 @@ class Session:
             os._exit(1 if session.testsfailed else 0)
         os.close(write)
         _, status = os.waitpid(pid, 0)
-        with os.fdopen(read) as pipe:
+        with os.fdopen(read, encoding="utf-8") as pipe:
             last = pipe.read().split("\n")[-2:-1]
         if os.WIFSIGNALED(status):
             return "time", last[0] if last else None

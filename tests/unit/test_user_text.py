@@ -76,8 +76,9 @@ def test_notice_of_several_lines_stays_a_comment_and_a_footer(tmp_path):
     import matplotlib.pyplot as plt
 
     notice = "first $x_$\n\\input{second} 50 %\n\n<b>"
-    output = SimpleNamespace(**{kind: tmp_path / f"t.{kind}" for kind in ("md", "tex", "html")})
-    frame = pd.DataFrame({"what": ["a"], "value": ["1"]})
+    kinds = ("md", "tex", "html", "numbers")
+    output = SimpleNamespace(**{kind: tmp_path / f"t.{kind}" for kind in kinds})
+    frame = pd.DataFrame({"what": ["a"], "value": ["b"]})
     write_documents(output, "title", {"part": frame}, notice, "tab:x")
     tex = output.tex.read_text("utf-8").splitlines()
     assert [line for line in tex if "second" in line] == [tex[0]] and tex[0].startswith("% first")
