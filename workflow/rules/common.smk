@@ -15,6 +15,7 @@ from snakemake.exceptions import WorkflowError
 
 # Of this file and not of the Snakefile that was called, which may take this workflow as a module.
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+# Last, so that no module of these folders hides another of its name.
 sys.path[:] = [*sys.path, str(ROOT / "workflow"), str(ROOT / "workflow" / "scripts")]
 from wtrak.versions import installed_versions
 from wtrak_plan.tracking import Lineage, code
