@@ -14,28 +14,28 @@ import pandas as pd
 import torch
 import torchvision
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "workflow" / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "workflow" / "lib"))
 
-from wtrak.backbone import (
+from wtrak.certificates.frontier import certified_shares, epsilon_grid
+from wtrak.certificates.lipschitz import natural
+from wtrak.geometry.backbone import (
     backbone_state,
     build_backbone,
     forward_activations,
     preprocess,
     untrained_state,
 )
-from wtrak.certificates import certified_shares, epsilon_grid
-from wtrak.covariance import (
+from wtrak.geometry.covariance import (
     add_ridge,
     eigenvalues,
     factorise,
     second_moment,
     second_moment_operations,
 )
-from wtrak.gradients import Gradients, reduce_to_sum_zero, residuals
-from wtrak.lipschitz import natural
-from wtrak.runtime import describe_device, matmul_rate, select_device
-from wtrak.scores import score, score_operations, whitened
-from wtrak.tables import markdown
+from wtrak.geometry.gradients import Gradients, reduce_to_sum_zero, residuals
+from wtrak.geometry.scores import score, score_operations, whitened
+from wtrak.job.runtime import describe_device, matmul_rate, select_device
+from wtrak.reporting.tables import markdown
 
 
 def synchronised(device):

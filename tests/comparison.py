@@ -19,7 +19,7 @@ TIMED = {
     "retraining/speed.csv",
     *(
         f"tables/{name}.{suffix}"
-        for name in ("claims", "table9", "table11")
+        for name in ("claims", "convex_table", "networks_table")
         for suffix in ("csv", "numbers.csv", "html", "md", "tex")
     ),
 }

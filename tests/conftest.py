@@ -127,3 +127,12 @@ def results(request):
     if "WTRAK_RESULTS" in os.environ:
         return Path(os.environ["WTRAK_RESULTS"])
     return request.getfixturevalue("finished") / "runs" / "quick" / "results"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Folder, arrays and features of a small dataset, for scripts of rules."""
+    # Here, as tests of results need none of what it imports.
+    from chain import write_data
+
+    return write_data(tmp_path_factory.mktemp("chain"))

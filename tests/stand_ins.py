@@ -60,7 +60,7 @@ for path in snakemake.output:
 def repository_of_stand_ins(target):
     """A copy of the repository in which every script is a stand-in for itself."""
     repository = copy_repository(target)
-    for path in (repository / "workflow" / "scripts").glob("*.py"):
+    for path in (repository / "workflow" / "scripts").glob("*/*.py"):
         # What a script imports decides what an edit re-runs.
         imports = [
             f"    from {node.module} import {node.names[0].name}\n"

@@ -14,19 +14,24 @@ import numpy as np
 import pandas as pd
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
 
-from wtrak.backbone import backbone_state, build_backbone, forward_activations, untrained_state
-from wtrak.covariance import add_ridge, factorise, second_moment
-from wtrak.gradients import Gradients, append_constant, reduce_to_sum_zero, residuals
-from wtrak.head import logits, train_head
-from wtrak.leave_one_out import leave_one_out
-from wtrak.mlp import judge, train
-from wtrak.mlp_attribution import geometric
-from wtrak.mlp_gradients import draw_projection
-from wtrak.runtime import describe_device
-from wtrak.scores import score, whitened
-from wtrak.tables import markdown, number
+from wtrak.geometry.backbone import (
+    backbone_state,
+    build_backbone,
+    forward_activations,
+    untrained_state,
+)
+from wtrak.geometry.covariance import add_ridge, factorise, second_moment
+from wtrak.geometry.gradients import Gradients, append_constant, reduce_to_sum_zero, residuals
+from wtrak.geometry.head import logits, train_head
+from wtrak.geometry.leave_one_out import leave_one_out
+from wtrak.geometry.scores import score, whitened
+from wtrak.job.runtime import describe_device
+from wtrak.removal.attribution import geometric
+from wtrak.removal.mlp import judge, train
+from wtrak.removal.mlp_gradients import draw_projection
+from wtrak.reporting.tables import markdown, number
 
 HEAD = {"optimizer": "lbfgs", "weight_decay": 1e-3, "gradient_norm": 1e-8, "max_iterations": 2000}
 MLP = {"width": 128, "epochs": 1, "batch_size": 128, "learning_rate": 1e-3}

@@ -35,8 +35,9 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
-SCRIPTS = REPOSITORY / "workflow" / "scripts"
-sys.path[:0] = [str(SCRIPTS), str(REPOSITORY / "tests"), str(HERE)]
+WORKFLOW = REPOSITORY / "workflow"
+_FOLDERS = [WORKFLOW / "lib", *(WORKFLOW / "scripts").iterdir(), REPOSITORY / "tests", HERE]
+sys.path[:0] = map(str, _FOLDERS)
 
 import pytest  # noqa: E402
 from hypothesis import Phase, settings  # noqa: E402
@@ -288,7 +289,7 @@ def fates(names, tests, *, workers, folder):
     Parameters
     ----------
     names : sequence of str
-        Modules as they are imported, ``wtrak.certificates`` or a script's name.
+        Modules as they are imported, ``wtrak.certificates.frontier`` or a script's name.
     tests : sequence of path
     workers : int
     folder : pathlib.Path

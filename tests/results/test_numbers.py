@@ -22,7 +22,7 @@ from results.shown import (
     read_numbers,
     text_columns,
 )
-from wtrak.io import read_csv, read_json
+from wtrak.job.io import read_csv, read_json
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [] if "WTRAK_RESULTS" in os.environ else pytest.mark.slow

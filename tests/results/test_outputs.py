@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from wtrak.claims import NOT_RUN, VERDICTS
-from wtrak.io import load_arrays, read_csv, read_json
+from wtrak.job.io import load_arrays, read_csv, read_json
+from wtrak.reporting.claims import NOT_RUN, VERDICTS
 
 pytestmark = [] if "WTRAK_RESULTS" in os.environ else pytest.mark.slow
 
@@ -112,7 +112,7 @@ def test_datamodeling_scores_are_correlations(results):
 
 def test_remainders_of_the_corrected_kernel_are_of_second_order(results):
     """The kernel that is offered as complete would be no more so than the paper's."""
-    table = read_csv(results / "tables" / "table9.csv")
+    table = read_csv(results / "tables" / "convex_table.csv")
     slopes = table[table["quantity"] == "slope"].pivot_table(
         index="task", columns="kernel", values="value"
     )

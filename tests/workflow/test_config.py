@@ -383,8 +383,8 @@ def test_broken_references_end_the_run_without_a_traceback(dangling):
 @pytest.mark.parametrize(
     ("chosen", "absent"),
     [
-        ("digits", {"fig7_head_removal", "table10", "head_removal"}),
-        ("digits_half", {"noise_by_fit", "table7"}),
+        ("digits", {"fig7_head_removal", "head_removal_table", "head_removal"}),
+        ("digits_half", {"noise_by_fit", "detection_by_fit_table"}),
     ],
 )
 def test_run_of_one_experiment_plans_no_other(tmp_path, chosen, absent):
@@ -392,7 +392,13 @@ def test_run_of_one_experiment_plans_no_other(tmp_path, chosen, absent):
     done = dry_run(tmp_path, {"run.experiments": [chosen]})
     assert done.returncode == 0, done.stdout
     planned = set(re.findall(r"^(\w+) +\d+$", done.stdout, flags=re.M))
-    both = {"fig7_head_removal", "table10", "head_removal", "noise_by_fit", "table7"}
+    both = {
+        "fig7_head_removal",
+        "head_removal_table",
+        "head_removal",
+        "noise_by_fit",
+        "detection_by_fit_table",
+    }
     assert planned & both == both - absent
     other = {"digits": "digits_half", "digits_half": "digits"}[chosen]
     folders = "experiments|label_noise|removal|suspects"
@@ -521,26 +527,28 @@ def leaves(value, path=()):
 LEAVES = sorted(set(leaves(CONFIG)))
 by_name = pytest.mark.parametrize("path", LEAVES, ids=".".join)
 
-# Functions that only check the configuration, or copy all of it.
-NOT_A_USE = {"validate_config", "explain", "broken_references", "published_config"}
-
 
 def rules_text():
     """The Snakefile and the rules, without the functions that use no value of their own."""
     folder = REPOSITORY / "workflow" / "rules"
-    functions = ast.parse((folder / "common.smk").read_text("utf-8")).body
-    texts = [ast.unparse(node) for node in functions if getattr(node, "name", "") not in NOT_A_USE]
-    files = [REPOSITORY / "Snakefile", *folder.glob("*.smk")]
-    # Nor is a check a use.
-    others = ("common.smk", "checks.smk")
-    texts += [file.read_text("utf-8") for file in files if file.name not in others]
+    plan = ast.parse((REPOSITORY / "workflow/wtrak_plan/experiments.py").read_text("utf-8"))
+    texts = [
+        ast.unparse(node)
+        for node in ast.walk(plan)
+        # To copy all of it is no use.
+        if isinstance(node, ast.FunctionDef) and node.name != "published_config"
+    ]
+    # Nor is a check.
+    files = [file for file in folder.glob("*.smk") if file.name != "checks.smk"]
+    texts += [file.read_text("utf-8") for file in [REPOSITORY / "Snakefile", *files]]
     return "\n".join(texts).replace('"', "'")
 
 
 def keys_read_from(variable):
     """Keys that the scripts and the library look up in a variable of this name."""
     found = set()
-    for file in (REPOSITORY / "workflow" / "scripts").rglob("*.py"):
+    folders = [REPOSITORY / "workflow" / name for name in ("scripts", "lib")]
+    for file in (path for folder in folders for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             match node:
                 case (

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import yaml
 
-import wtrak.data
+import wtrak.sources.datasets
 from conftest import QUICK, REPOSITORY, snakemake
-from wtrak.convex_data import TABLES as CONVEX_TABLES
-from wtrak.convex_data import table
-from wtrak.human_labels import CIFAR10N
-from wtrak.ood import SYNTHETIC
+from wtrak.convex.data import TABLES as CONVEX_TABLES
+from wtrak.convex.data import table
+from wtrak.geometry.ood import SYNTHETIC
+from wtrak.sources.human_labels import CIFAR10N
 from wtrak_plan.dataset_sizes import (
     FOREIGN,
     FORMATS,
@@ -216,9 +216,9 @@ def test_files_of_a_folder_are_an_upper_limit():
 
 def test_sizes_are_those_that_decoders_accept():
     """A right configuration would be refused, or a wrong one accepted."""
-    assert set(FORMATS) == set(wtrak.data.FORMATS)
+    assert set(FORMATS) == set(wtrak.sources.datasets.FORMATS)
     for name, images in FORMATS.items():
-        decode, classes = wtrak.data.FORMATS[name]
+        decode, classes = wtrak.sources.datasets.FORMATS[name]
         assert images.classes == len(classes)
         if name.startswith("sklearn"):
             (train, _), (test, _) = decode(None)
@@ -241,7 +241,7 @@ def test_classes_are_counted_for_every_dataset_of_the_configuration():
         name = CONFIG["data"]["sources"][source][0]["format"]
         assert sum(counts) == FORMATS[name].train + FORMATS[name].test
         if name.startswith("sklearn"):
-            (_, train), (_, test) = wtrak.data.FORMATS[name][0](None)
+            (_, train), (_, test) = wtrak.sources.datasets.FORMATS[name][0](None)
             assert counts == np.bincount(np.concatenate([train, test])).tolist()
 
 

@@ -223,7 +223,7 @@ def test_clock_that_is_ahead_is_named(editable):
         ("experiments/digits/residuals.safetensors", "covariance", "experiments/digits/scores"),
         ("activations/digits/untrained/32.safetensors", "head", "experiments/digits/head"),
         ("experiments/digits/frontier.csv", "fig4_frontier", "figures/fig4_frontier"),
-        ("experiments/digits/head.json", "table1", "tables/table1"),
+        ("experiments/digits/head.json", "table1_robustness", "tables/table1_robustness"),
     ],
 )
 def test_truncated_result_is_named_and_made_again(editable, damaged, rule, follows):

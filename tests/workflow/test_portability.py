@@ -22,7 +22,7 @@ use rule * from attribution as attribution_*
 
 rule mine:
     default_target: True
-    input: "attribution/results/tables/table1.csv"
+    input: "attribution/results/tables/table1_robustness.csv"
     output: "mine.txt"
     shell: "wc -l < {input} > {output}"
 """

@@ -12,12 +12,16 @@ from pathlib import Path
 import pytest
 
 from conftest import QUICK, REPOSITORY, cheap_copy, snakemake
-from rulegraph import BLOCKS, following
+from rulegraph import BLOCKS, following, script_of
 
 pytestmark = pytest.mark.matrix
 
-SCRIPTS = REPOSITORY / "workflow" / "scripts"
-FILES = sorted(path.relative_to(SCRIPTS).as_posix() for path in SCRIPTS.rglob("*.py"))
+WORKFLOW = REPOSITORY / "workflow"
+FILES = sorted(
+    path.relative_to(WORKFLOW).as_posix()
+    for folder in ("scripts", "lib")
+    for path in (WORKFLOW / folder).rglob("*.py")
+)
 
 
 def imported(name):
@@ -28,12 +32,13 @@ def imported(name):
         if current in found:
             continue
         found.add(current)
-        for node in ast.walk(ast.parse((SCRIPTS / current).read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom):
-                queue += [f"{node.module.replace('.', '/')}.py", "wtrak/__init__.py"][
-                    : 2 if node.module.startswith("wtrak") else 1
-                ]
-        queue = [one for one in queue if (SCRIPTS / one).is_file()]
+        for node in ast.walk(ast.parse((WORKFLOW / current).read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "wtrak":
+                path = "lib/" + node.module.replace(".", "/")
+                # Packages run whenever a module of theirs is imported.
+                parents = [parent.as_posix() for parent in Path(path).parents if parent.name]
+                queue += [f"{path}.py", *(f"{parent}/__init__.py" for parent in parents)]
+        queue = [one for one in queue if (WORKFLOW / one).is_file()]
     return found
 
 
@@ -46,8 +51,8 @@ def planned(finished, file):
     """Rules that would run after an edit of a file, and nothing else."""
     with tempfile.TemporaryDirectory() as folder:
         repository = cheap_copy(finished, Path(folder) / "copy")
-        path = repository / "workflow" / "scripts" / file
-        path.write_text(path.read_text("utf-8") + "\n# edited\n", encoding="utf-8")
+        path = repository / "workflow" / file
+        path.write_text(path.read_text("utf-8") + "\nEDITED = True\n", encoding="utf-8")
         output = snakemake(repository, *QUICK, "--dry-run").stdout
     return set(re.findall(r"^(\w+) +\d+$", output.split("Job stats:")[-1], flags=re.M))
 
@@ -63,13 +68,11 @@ def plans(finished):
 @pytest.mark.parametrize("file", FILES)
 def test_edit_reruns_what_the_graph_says(plans, graph, file):
     """Stale numbers would stay, or hours be spent on what the edit does not touch."""
-    scripts = {
-        name: re.search(r'"\.\./scripts/(\w+\.py)"', block) for name, block in BLOCKS.items()
-    }
+    scripts = {name: script_of(name) for name in BLOCKS.keys() & graph.keys()}
     queue = [
         name
         for name, script in scripts.items()
-        if name in graph and script and file in imported(script.group(1))
+        if script and file in imported(f"scripts/{script}")
         # Its content is checked, whatever the code.
         if name != "dataset"
     ]

@@ -3,14 +3,13 @@
 Which rules read a setting is found in their text, what follows in Snakemake's own graph.
 """
 
-import ast
 import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conftest import QUICK, REPOSITORY, snakemake
-from rulegraph import BLOCKS
+from conftest import QUICK, snakemake
+from rulegraph import BLOCKS, functions
 from settings import LEAVES, QUICK_CONFIG, USED, others, write_change
 
 pytestmark = pytest.mark.matrix
@@ -59,15 +58,11 @@ def jobs_of(dot):
     return rules, planned, before
 
 
-FUNCTIONS = {
-    node.name: ast.unparse(node)
-    for node in ast.parse((REPOSITORY / "workflow/rules/common.smk").read_text("utf-8")).body
-    if isinstance(node, ast.FunctionDef)
-}
+FUNCTIONS = functions()
 
 
 def text_of(rule):
-    """The text of a rule and of the functions of common.smk that it calls, directly or not."""
+    """The text of a rule and of the functions that it calls, directly or not."""
     done, queue, texts = set(), [BLOCKS[rule].replace('"', "'")], []
     while queue:
         text = queue.pop()
@@ -86,7 +81,7 @@ def reads(rule, path):
     own, text = BLOCKS[rule].replace('"', "'"), TEXTS[rule]
     full = "config" + "".join(f"['{key}']" for key in path) in own
     if path[0] == "experiments":
-        full = f"setting(w, '{path[-1]}')" in own
+        full = f"plan.setting(w, '{path[-1]}')" in own
     # A section may be handed over whole, or a block of it be looked up by its name.
     whole = any(
         re.search(r"config" + "".join(rf"\['{key}'\]" for key in path[:k]) + r"(?!\['[a-z])", text)

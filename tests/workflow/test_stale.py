@@ -41,7 +41,8 @@ def change_setting(repository, rng, name):
 
 def change_code(repository, rng, name):
     """Edit one script or module, drawn at random; returns which, and how to undo it."""
-    path = rng.choice(sorted((repository / "workflow" / "scripts").rglob("*.py")))
+    folders = [repository / "workflow" / name for name in ("scripts", "lib")]
+    path = rng.choice(sorted(path for folder in folders for path in folder.rglob("*.py")))
     before = path.read_text("utf-8")
     path.write_text(f"{before}\nEDITED = {name!r}\n", "utf-8")
     return path.name, lambda: path.write_text(before, "utf-8")
@@ -164,7 +165,7 @@ def test_what_is_missing_behind_a_result_is_made_again(stand_ins, tmp_path, kind
     (repository / "edit.yaml").write_text("label_noise: {folds: 4}\n", "utf-8")
     fail_once(repository, "results/label_noise/digits_half/pair_10/heads.safetensors", kind)
     # As a user would who wants to see only what changed.
-    table = ["results/tables/table6.csv"] if kind == "error" else []
+    table = ["results/tables/detection_table.csv"] if kind == "error" else []
     check(repository, as_undisturbed(stand_ins, repository, tmp_path), table, [kind])
 
 

@@ -1,18 +1,42 @@
-# What the paper leaves unstated, varied: one reading of it per job, a figure and a table of all.
+# What the paper leaves unstated, varied: one variation a job, a figure and a table of all.
 
 
-rule reading:
+def of_variations(pattern):
+    """A path pattern for every experiment to run as it is, and for every variation of it."""
+    names = [
+        name
+        for experiment in plan.experiments()
+        for name in [experiment, *(f"{experiment}{VARIED}{v}" for v in plan.variations())]
+    ]
+    return expand(pattern, experiment=names)
+
+
+def head_of(wildcards):
+    """The head of an experiment; a variation that changes neither it nor its input shares it."""
+    name, _, variation = wildcards.experiment.partition(VARIED)
+    changed = config["assumptions"]["variations"].get(variation, {})
+    own = {"head", "image_size"} & set(changed)
+    return f"results/experiments/{wildcards.experiment if own else name}/head.safetensors"
+
+
+def frontier_of(wildcards):
+    """The frontier of an experiment, or of the one that a variation belongs to."""
+    name = wildcards.experiment.partition(VARIED)[0]
+    return f"results/experiments/{name}/frontier.json"
+
+
+rule variation:
     input:
-        dataset=dataset_of,
-        activations=activations_of,
+        dataset=plan.dataset_of,
+        activations=plan.activations_of,
         head=head_of,
         frontier=frontier_of,
     output:
         "results/assumptions/{experiment}.csv",
     log:
-        "results/logs/reading/{experiment}.log",
+        "results/logs/variation/{experiment}.log",
     benchmark:
-        "results/benchmarks/reading/{experiment}.tsv"
+        "results/benchmarks/variation/{experiment}.tsv"
     conda:
         "../../envs/wtrak.yaml"
     threads: 16
@@ -21,10 +45,10 @@ rule reading:
         mem_mb=megabytes(5000),
         runtime=minutes(30),
     params:
-        code=code("reading.py"),
+        code=code("assumptions/variation.py"),
         experiment=lambda w: w.experiment.partition(VARIED)[0],
         variation=lambda w: w.experiment.partition(VARIED)[2] or "as configured",
-        gradient=lambda w: setting(w, "gradient"),
+        gradient=lambda w: plan.setting(w, "gradient"),
         seed=config["assumptions"]["seed"],
         n_test=config["assumptions"]["n_test"],
         pairs_per_test=config["assumptions"]["pairs_per_test"],
@@ -35,73 +59,52 @@ rule reading:
     message:
         "Read {wildcards.experiment} with every ridge and label"
     script:
-        "../scripts/reading.py"
+        "../scripts/assumptions/variation.py"
 
 
-rule assumptions_sweep:
+rule assumptions_figure:
     input:
-        readings=of_readings("results/assumptions/{experiment}.csv"),
-        provenance=records(),
+        variations=of_variations("results/assumptions/{experiment}.csv"),
+        provenance=plan.records(),
     output:
-        svg=report(
-            "results/figures/assumptions_sweep.svg",
-            caption="../report/assumptions_sweep.rst",
-            category="Figures",
-            labels={"figure": "What the paper leaves unstated"},
-        ),
-        pdf="results/figures/assumptions_sweep.pdf",
+        **figure("assumptions_figure", "What the paper leaves unstated"),
     log:
-        "results/logs/assumptions_sweep.log",
+        "results/logs/assumptions_figure.log",
     benchmark:
-        "results/benchmarks/assumptions_sweep.tsv"
+        "results/benchmarks/assumptions_figure.tsv"
     conda:
         "../../envs/wtrak.yaml"
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
     params:
-        code=code("assumptions_sweep.py"),
-        experiments=experiments(),
-        defaults=stable({name: experiment_block(name) for name in experiments()}),
-        paper=stable({name: paper_values(name) for name in experiments()}),
+        code=code("assumptions/assumptions_figure.py"),
+        experiments=plan.experiments(),
+        defaults=stable({name: plan.experiment_block(name) for name in plan.experiments()}),
+        paper=stable({name: paper.values(name) for name in plan.experiments()}),
         notice=config["notice"],
     message:
         "Draw how far the paper's numbers move under what it leaves unstated"
     script:
-        "../scripts/assumptions_sweep.py"
+        "../scripts/assumptions/assumptions_figure.py"
 
 
-rule table5:
+rule assumptions_table:
     input:
-        readings=of_readings("results/assumptions/{experiment}.csv"),
-        provenance=records(),
+        variations=of_variations("results/assumptions/{experiment}.csv"),
+        provenance=plan.records(),
     output:
-        csv="results/tables/table5.csv",
-        md="results/tables/table5.md",
-        tex="results/tables/table5.tex",
-        numbers="results/tables/table5.numbers.csv",
-        html=report(
-            "results/tables/table5.html",
-            caption="../report/table5.rst",
-            category="Tables",
-            labels={"table": "Table 5: what the paper leaves unstated"},
-        ),
+        **table("assumptions_table", "What the paper leaves unstated"),
     log:
-        "results/logs/table5.log",
+        "results/logs/assumptions_table.log",
     benchmark:
-        "results/benchmarks/table5.tsv"
+        "results/benchmarks/assumptions_table.tsv"
     conda:
         "../../envs/wtrak.yaml"
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
     params:
-        code=code("table5.py"),
-        experiments=experiments(),
-        defaults=stable({name: experiment_block(name) for name in experiments()}),
-        paper=stable({name: paper_values(name) for name in experiments()}),
+        code=code("assumptions/assumptions_table.py"),
+        experiments=plan.experiments(),
+        defaults=stable({name: plan.experiment_block(name) for name in plan.experiments()}),
+        paper=stable({name: paper.values(name) for name in plan.experiments()}),
         notice=config["notice"],
     message:
-        "Write table 5: the paper's numbers under every reading"
+        "Write the table: the paper's numbers under every reading"
     script:
-        "../scripts/table5.py"
+        "../scripts/assumptions/assumptions_table.py"

@@ -1,8 +1,5 @@
 # Checks before the first job. What they say is in wtrak_plan.
 
-import os
-import sys
-
 from wtrak_plan import dataset_sizes, early_checks
 
 
@@ -17,20 +14,17 @@ def check_profile():
 
 def check_sizes(config):
     """Stop with one line per number that a dataset is too small for."""
-    plan = {
-        "chosen": chosen_experiments(),
-        "attributed": experiments(),
-        "noisy": {noise: noisy(noise) for noise in config["label_noise"]["settings"]},
-        "fits": fits(),
-        "removal": removal_experiments(),
-        "tasks": tasks(),
-        "share": paper_values("cifar10")["certified_natural"] / 100,
+    asked = {
+        "chosen": plan.chosen_experiments(),
+        "attributed": plan.experiments(),
+        "noisy": {noise: plan.noisy(noise) for noise in config["label_noise"]["settings"]},
+        "fits": plan.fits(),
+        "removal": plan.removal_experiments(),
+        "tasks": plan.tasks(),
+        "share": paper.share_certified(),
     }
-    problems = dataset_sizes.size_problems(config, plan, folder_listing)
-    if problems:
-        raise WorkflowError(
-            "the configuration is wrong:\n  " + "\n  ".join(dict.fromkeys(problems))
-        )
+    problems = dataset_sizes.size_problems(config, asked, plan.folder_listing)
+    stop(list(dict.fromkeys(problems)))
 
 
 def check_card():

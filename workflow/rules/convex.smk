@@ -1,6 +1,21 @@
 # Convex models: robust influence intervals, where they hold, and why deep models are another matter.
 
 
+def of_tasks(pattern):
+    """A path pattern for every task for convex models to run."""
+    return expand(pattern, task=plan.tasks())
+
+
+def task_of(wildcards):
+    """Settings of a task for convex models."""
+    return stable(config["wrif"]["tasks"][wildcards.task])
+
+
+def images_of_task(wildcards):
+    """Files of the dataset whose images a task is on, if it is on images."""
+    return [plan.dataset_file(name) for name in plan.datasets_of_task(wildcards.task)]
+
+
 rule convex_task:
     input:
         dataset=images_of_task,
@@ -16,12 +31,12 @@ rule convex_task:
         mem_mb=megabytes(1000),
         runtime=minutes(5),
     params:
-        code=code("convex_task.py"),
+        code=code("convex/convex_task.py"),
         task=task_of,
     message:
         "Prepare the features of {wildcards.task}"
     script:
-        "../scripts/convex_task.py"
+        "../scripts/convex/convex_task.py"
 
 
 rule wrif_orders:
@@ -40,7 +55,7 @@ rule wrif_orders:
         mem_mb=megabytes(1000),
         runtime=minutes(30),
     params:
-        code=code("wrif_orders.py"),
+        code=code("convex/wrif_orders.py"),
         task=task_of,
         seed=config["wrif"]["seed"],
         n_train=config["wrif"]["orders"]["n_train"],
@@ -51,7 +66,7 @@ rule wrif_orders:
     message:
         "Measure the error of linear predictions of influence, {wildcards.task}"
     script:
-        "../scripts/wrif_orders.py"
+        "../scripts/convex/wrif_orders.py"
 
 
 rule wrif_coverage:
@@ -70,7 +85,7 @@ rule wrif_coverage:
         mem_mb=megabytes(1000),
         runtime=minutes(60),
     params:
-        code=code("wrif_coverage.py"),
+        code=code("convex/wrif_coverage.py"),
         task=task_of,
         seed=config["wrif"]["seed"],
         n_train=config["wrif"]["coverage"]["n_train"],
@@ -79,7 +94,7 @@ rule wrif_coverage:
     message:
         "Cover leave-one-out influences of {wildcards.task}"
     script:
-        "../scripts/wrif_coverage.py"
+        "../scripts/convex/wrif_coverage.py"
 
 
 rule wrif_attacks:
@@ -98,7 +113,7 @@ rule wrif_attacks:
         mem_mb=megabytes(1000),
         runtime=minutes(30),
     params:
-        code=code("wrif_attacks.py"),
+        code=code("convex/wrif_attacks.py"),
         task=task_of,
         seed=config["wrif"]["seed"],
         n_train=config["wrif"]["attacks"]["n_train"],
@@ -107,7 +122,7 @@ rule wrif_attacks:
     message:
         "Look for the worst distributions around {wildcards.task}"
     script:
-        "../scripts/wrif_attacks.py"
+        "../scripts/convex/wrif_attacks.py"
 
 
 rule wrif_cost:
@@ -123,14 +138,14 @@ rule wrif_cost:
         mem_mb=megabytes(1000),
         runtime=minutes(10),
     params:
-        code=code("wrif_cost.py"),
+        code=code("convex/wrif_cost.py"),
         seed=config["wrif"]["seed"],
         n_train=config["wrif"]["cost"]["n_train"],
         n_features=config["wrif"]["cost"]["n_features"],
     message:
         "Time robust influence intervals"
     script:
-        "../scripts/wrif_cost.py"
+        "../scripts/convex/wrif_cost.py"
 
 
 rule robustness_gap:
@@ -151,14 +166,14 @@ rule robustness_gap:
         mem_mb=megabytes(2000),
         runtime=minutes(60),
     params:
-        code=code("robustness_gap.py"),
+        code=code("convex/robustness_gap.py"),
         task=stable(config["wrif"]["tasks"][config["robustness_gap"]["task"]]),
         seed=config["wrif"]["seed"],
         settings=stable(config["robustness_gap"]),
     message:
         "Predict how a convex and a deep model move with the data"
     script:
-        "../scripts/robustness_gap.py"
+        "../scripts/convex/robustness_gap.py"
 
 
 rule fig1_robustness_gap:
@@ -167,124 +182,84 @@ rule fig1_robustness_gap:
         paths="results/convex/gap_paths.csv",
         profile="results/convex/gap_profile.csv",
     output:
-        svg=report(
-            "results/figures/fig1_robustness_gap.svg",
-            caption="../report/fig1_robustness_gap.rst",
-            category="Figures",
-            labels={"figure": "Fig. 1: convex and deep"},
-        ),
-        pdf="results/figures/fig1_robustness_gap.pdf",
-        numbers="results/figures/fig1_robustness_gap.numbers.csv",
+        **figure("fig1_robustness_gap", "Fig. 1: convex and deep", numbers=True),
     log:
         "results/logs/fig1_robustness_gap.log",
     benchmark:
         "results/benchmarks/fig1_robustness_gap.tsv"
     conda:
         "../../envs/wtrak.yaml"
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
     params:
-        code=code("fig1_robustness_gap.py"),
+        code=code("convex/fig1_robustness_gap.py"),
         settings=stable(config["robustness_gap"]),
         notice=config["notice"],
     message:
         "Draw figure 1: predictions of the parameters, convex and deep"
     script:
-        "../scripts/fig1_robustness_gap.py"
+        "../scripts/convex/fig1_robustness_gap.py"
 
 
 rule error_orders:
     input:
         of_tasks("results/convex/{task}/orders.csv"),
     output:
-        svg=report(
-            "results/figures/error_orders.svg",
-            caption="../report/error_orders.rst",
-            category="Figures",
-            labels={"figure": "Convex: orders of the error"},
-        ),
-        pdf="results/figures/error_orders.pdf",
+        **figure("error_orders", "Convex: orders of the error"),
     log:
         "results/logs/error_orders.log",
     benchmark:
         "results/benchmarks/error_orders.tsv"
     conda:
         "../../envs/wtrak.yaml"
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
     params:
-        code=code("error_orders.py"),
-        tasks=tasks(),
+        code=code("convex/error_orders.py"),
+        tasks=plan.tasks(),
         notice=config["notice"],
     message:
         "Draw the orders of the error of linear predictions of influence"
     script:
-        "../scripts/error_orders.py"
+        "../scripts/convex/error_orders.py"
 
 
 rule loo_coverage:
     input:
         of_tasks("results/convex/{task}/coverage.csv"),
     output:
-        svg=report(
-            "results/figures/loo_coverage.svg",
-            caption="../report/loo_coverage.rst",
-            category="Figures",
-            labels={"figure": "Convex: coverage and width"},
-        ),
-        pdf="results/figures/loo_coverage.pdf",
+        **figure("loo_coverage", "Convex: coverage and width"),
     log:
         "results/logs/loo_coverage.log",
     benchmark:
         "results/benchmarks/loo_coverage.tsv"
     conda:
         "../../envs/wtrak.yaml"
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
     params:
-        code=code("loo_coverage.py"),
-        tasks=tasks(),
+        code=code("convex/loo_coverage.py"),
+        tasks=plan.tasks(),
         notice=config["notice"],
     message:
         "Draw coverage and width of robust influence intervals"
     script:
-        "../scripts/loo_coverage.py"
+        "../scripts/convex/loo_coverage.py"
 
 
-rule table9:
+rule convex_table:
     input:
         orders=of_tasks("results/convex/{task}/orders.csv"),
         coverage=of_tasks("results/convex/{task}/coverage.csv"),
         attacks=of_tasks("results/convex/{task}/attacks.csv"),
         cost="results/convex/cost.csv",
     output:
-        csv="results/tables/table9.csv",
-        md="results/tables/table9.md",
-        tex="results/tables/table9.tex",
-        numbers="results/tables/table9.numbers.csv",
-        html=report(
-            "results/tables/table9.html",
-            caption="../report/table9.rst",
-            category="Tables",
-            labels={"table": "Table 9: convex models"},
-        ),
+        **table("convex_table", "Convex models"),
     log:
-        "results/logs/table9.log",
+        "results/logs/convex_table.log",
     benchmark:
-        "results/benchmarks/table9.tsv"
+        "results/benchmarks/convex_table.tsv"
     conda:
         "../../envs/wtrak.yaml"
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
     params:
-        code=code("table9.py"),
-        tasks=tasks(),
+        code=code("convex/convex_table.py"),
+        tasks=plan.tasks(),
         notice=config["notice"],
     message:
-        "Write table 9: orders, coverage, attacks and cost for convex models"
+        "Write the table: orders, coverage, attacks and cost for convex models"
     script:
-        "../scripts/table9.py"
+        "../scripts/convex/convex_table.py"

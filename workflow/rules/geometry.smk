@@ -1,9 +1,114 @@
-# Covariance, spectrum, self-influence, TRAK scores, and figure 2.
+# Activations, the last layer, the covariance of its gradients, scores, and how far from the data an input is.
+
+
+def foreign_of(wildcards):
+    """Activations of foreign inputs by the backbone of an experiment."""
+    block = plan.experiment_block(wildcards.experiment)
+    return f"results/ood/{block['dataset']}/{block['backbone']}/{block['image_size']}.safetensors"
+
+
+def foreign_datasets(wildcards):
+    """Files of the datasets whose test images are foreign inputs."""
+    return [plan.dataset_file(name) for name in config["ood"]["datasets"]]
+
+
+def records_with_foreign():
+    """Provenance records of experiments, and of datasets that serve as foreign inputs."""
+    foreign = config["ood"]["datasets"] if plan.experiments() else []
+    own = plan.records(plan.chosen_experiments())
+    return sorted({*own, *(f"results/datasets/{name}.json" for name in foreign)})
+
+
+rule activations:
+    input:
+        dataset=plan.dataset_of,
+        weights="results/backbones/{backbone}.safetensors",
+    output:
+        "results/activations/{dataset}/{backbone}/{size}.safetensors",
+    log:
+        "results/logs/activations/{dataset}/{backbone}/{size}.log",
+    benchmark:
+        "results/benchmarks/activations/{dataset}/{backbone}/{size}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=cards(),
+        mem_mb=megabytes(4000),
+        runtime=minutes(120),
+    params:
+        code=code("geometry/activations.py"),
+        architecture=lambda w: config["backbones"][w.backbone]["architecture"],
+        batch_size=config["activations"]["batch_size"],
+        shard_size=config["activations"]["shard_size"],
+        precision=config["activations"]["precision"],
+        device=config["compute"]["device"],
+    message:
+        "Compute the activations of {wildcards.dataset} by {wildcards.backbone} at {wildcards.size} px"
+    script:
+        "../scripts/geometry/activations.py"
+
+
+rule head:
+    input:
+        dataset=plan.dataset_of,
+        activations=plan.activations_of,
+    output:
+        head="results/experiments/{experiment}/head.safetensors",
+        record="results/experiments/{experiment}/head.json",
+        curve="results/experiments/{experiment}/head_curve.csv",
+    log:
+        "results/logs/head/{experiment}.log",
+    benchmark:
+        "results/benchmarks/head/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=cards(),
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
+    params:
+        code=code("geometry/head.py"),
+        n_train=lambda w: plan.setting(w, "n_train"),
+        subset_seed=lambda w: plan.setting(w, "subset_seed"),
+        recipe=lambda w: stable(config["heads"][plan.setting(w, "head")]),
+        device=config["compute"]["device"],
+    message:
+        "Fine-tune the last layer of {wildcards.experiment}"
+    script:
+        "../scripts/geometry/head.py"
+
+
+rule residuals:
+    input:
+        dataset=plan.dataset_of,
+        activations=plan.activations_of,
+        head="results/experiments/{experiment}/head.safetensors",
+    output:
+        "results/experiments/{experiment}/residuals.safetensors",
+    log:
+        "results/logs/residuals/{experiment}.log",
+    benchmark:
+        "results/benchmarks/residuals/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(10),
+    params:
+        code=code("geometry/residuals.py"),
+        gradient=lambda w: plan.setting(w, "gradient"),
+        test_label=lambda w: plan.setting(w, "test_label"),
+    message:
+        "Compute the residuals of {wildcards.experiment}"
+    script:
+        "../scripts/geometry/residuals.py"
 
 
 rule covariance:
     input:
-        activations=activations_of,
+        activations=plan.activations_of,
         residuals="results/experiments/{experiment}/residuals.safetensors",
     output:
         factor="results/experiments/{experiment}/covariance.safetensors",
@@ -21,19 +126,19 @@ rule covariance:
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
-        code=code("covariance.py"),
-        ridge=lambda w: setting(w, "ridge"),
+        code=code("geometry/covariance.py"),
+        ridge=lambda w: plan.setting(w, "ridge"),
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
         "Factorise the feature covariance of {wildcards.experiment}"
     script:
-        "../scripts/covariance.py"
+        "../scripts/geometry/covariance.py"
 
 
 rule scores:
     input:
-        activations=activations_of,
+        activations=plan.activations_of,
         residuals="results/experiments/{experiment}/residuals.safetensors",
         factor="results/experiments/{experiment}/covariance.safetensors",
     output:
@@ -51,86 +156,21 @@ rule scores:
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
-        code=code("scores.py"),
-        n_test_scored=lambda w: setting(w, "n_test_scored"),
-        n_wasserstein=lambda w: setting(w, "n_wasserstein"),
-        subset_seed=lambda w: setting(w, "subset_seed"),
+        code=code("geometry/scores.py"),
+        n_test_scored=lambda w: plan.setting(w, "n_test_scored"),
+        n_wasserstein=lambda w: plan.setting(w, "n_wasserstein"),
+        subset_seed=lambda w: plan.setting(w, "subset_seed"),
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
         "Compute self-influence and TRAK scores of {wildcards.experiment}"
     script:
-        "../scripts/scores.py"
-
-
-rule fig2_spectrum:
-    input:
-        spectra=of_experiments("results/experiments/{experiment}/spectrum.csv"),
-        records=of_experiments("results/experiments/{experiment}/spectrum.json"),
-        amplifications=of_experiments("results/experiments/{experiment}/amplification.csv"),
-        provenance=records(),
-    output:
-        svg=report(
-            "results/figures/fig2_spectrum.svg",
-            caption="../report/fig2_spectrum.rst",
-            category="Figures",
-            labels={"figure": "Fig. 2: spectrum and amplification"},
-        ),
-        pdf="results/figures/fig2_spectrum.pdf",
-    log:
-        "results/logs/fig2_spectrum.log",
-    benchmark:
-        "results/benchmarks/fig2_spectrum.tsv"
-    conda:
-        "../../envs/wtrak.yaml"
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
-    params:
-        code=code("fig2_spectrum.py"),
-        experiments=experiments(),
-        notice=config["notice"],
-    message:
-        "Draw figure 2: the spectrum and its amplification"
-    script:
-        "../scripts/fig2_spectrum.py"
-
-
-rule head_training:
-    input:
-        curves=of_experiments("results/experiments/{experiment}/head_curve.csv"),
-        records=of_experiments("results/experiments/{experiment}/head.json"),
-        provenance=records(),
-    output:
-        svg=report(
-            "results/figures/head_training.svg",
-            caption="../report/head_training.rst",
-            category="Figures",
-            labels={"figure": "Head: training curves"},
-        ),
-        pdf="results/figures/head_training.pdf",
-    log:
-        "results/logs/head_training.log",
-    benchmark:
-        "results/benchmarks/head_training.tsv"
-    conda:
-        "../../envs/wtrak.yaml"
-    resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(5),
-    params:
-        code=code("head_training.py"),
-        experiments=experiments(),
-        notice=config["notice"],
-    message:
-        "Draw the training curves of the heads"
-    script:
-        "../scripts/head_training.py"
+        "../scripts/geometry/scores.py"
 
 
 rule amplification:
     input:
-        activations=activations_of,
+        activations=plan.activations_of,
         residuals="results/experiments/{experiment}/residuals.safetensors",
         factor="results/experiments/{experiment}/covariance.safetensors",
     output:
@@ -147,12 +187,173 @@ rule amplification:
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
-        code=code("amplification.py"),
-        ridge=lambda w: setting(w, "ridge"),
-        n_test=lambda w: setting(w, "n_test_scored"),
+        code=code("geometry/amplification.py"),
+        ridge=lambda w: plan.setting(w, "ridge"),
+        n_test=lambda w: plan.setting(w, "n_test_scored"),
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
         "Measure the amplification along each eigenvector of {wildcards.experiment}"
     script:
-        "../scripts/amplification.py"
+        "../scripts/geometry/amplification.py"
+
+
+rule fig2_spectrum:
+    input:
+        spectra=plan.of_experiments("results/experiments/{experiment}/spectrum.csv"),
+        records=plan.of_experiments("results/experiments/{experiment}/spectrum.json"),
+        amplifications=plan.of_experiments("results/experiments/{experiment}/amplification.csv"),
+        provenance=plan.records(),
+    output:
+        **figure("fig2_spectrum", "Fig. 2: spectrum and amplification"),
+    log:
+        "results/logs/fig2_spectrum.log",
+    benchmark:
+        "results/benchmarks/fig2_spectrum.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    params:
+        code=code("geometry/fig2_spectrum.py"),
+        experiments=plan.experiments(),
+        notice=config["notice"],
+    message:
+        "Draw figure 2: the spectrum and its amplification"
+    script:
+        "../scripts/geometry/fig2_spectrum.py"
+
+
+rule head_training:
+    input:
+        curves=plan.of_experiments("results/experiments/{experiment}/head_curve.csv"),
+        records=plan.of_experiments("results/experiments/{experiment}/head.json"),
+        provenance=plan.records(),
+    output:
+        **figure("head_training", "Head: training curves"),
+    log:
+        "results/logs/head_training.log",
+    benchmark:
+        "results/benchmarks/head_training.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    params:
+        code=code("geometry/head_training.py"),
+        experiments=plan.experiments(),
+        notice=config["notice"],
+    message:
+        "Draw the training curves of the heads"
+    script:
+        "../scripts/geometry/head_training.py"
+
+
+rule ood_activations:
+    input:
+        dataset=plan.dataset_of,
+        others=foreign_datasets,
+        weights="results/backbones/{backbone}.safetensors",
+    output:
+        "results/ood/{dataset}/{backbone}/{size}.safetensors",
+    log:
+        "results/logs/ood_activations/{dataset}/{backbone}/{size}.log",
+    benchmark:
+        "results/benchmarks/ood_activations/{dataset}/{backbone}/{size}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=cards(),
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
+    params:
+        code=code("geometry/ood_activations.py"),
+        architecture=lambda w: config["backbones"][w.backbone]["architecture"],
+        batch_size=config["activations"]["batch_size"],
+        precision=config["activations"]["precision"],
+        seed=config["ood"]["seed"],
+        n_images=config["ood"]["n_images"],
+        blur_sigma=config["ood"]["blur_sigma"],
+        datasets=config["ood"]["datasets"],
+        device=config["compute"]["device"],
+    message:
+        "Compute the activations of inputs unlike {wildcards.dataset} by {wildcards.backbone} at {wildcards.size} px"
+    script:
+        "../scripts/geometry/ood_activations.py"
+
+
+rule ood:
+    input:
+        dataset=plan.dataset_of,
+        activations=plan.activations_of,
+        foreign=foreign_of,
+        head="results/experiments/{experiment}/head.safetensors",
+        factor="results/experiments/{experiment}/covariance.safetensors",
+        scores="results/experiments/{experiment}/scores.safetensors",
+    output:
+        "results/experiments/{experiment}/ood.csv",
+    log:
+        "results/logs/ood/{experiment}.log",
+    benchmark:
+        "results/benchmarks/ood/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=cards(),
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
+    params:
+        code=code("geometry/ood.py"),
+        gradient=lambda w: plan.setting(w, "gradient"),
+        ridge=lambda w: plan.setting(w, "ridge"),
+        neighbours=config["ood"]["neighbours"],
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+    message:
+        "Measure self-influence and distance of inputs unlike {wildcards.experiment}"
+    script:
+        "../scripts/geometry/ood.py"
+
+
+rule fig3_ood:
+    input:
+        ood=plan.of_experiments("results/experiments/{experiment}/ood.csv"),
+        records=plan.of_experiments("results/experiments/{experiment}/head.json"),
+        provenance=records_with_foreign(),
+    output:
+        **figure("fig3_ood", "Fig. 3: the out-of-distribution barrier"),
+    log:
+        "results/logs/fig3_ood.log",
+    benchmark:
+        "results/benchmarks/fig3_ood.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    params:
+        code=code("geometry/fig3_ood.py"),
+        experiments=plan.experiments(),
+        neighbours=config["ood"]["neighbours"],
+        notice=config["notice"],
+    message:
+        "Draw figure 3: self-influence against the distance to the training data"
+    script:
+        "../scripts/geometry/fig3_ood.py"
+
+
+rule ood_table:
+    input:
+        ood=plan.of_experiments("results/experiments/{experiment}/ood.csv"),
+        provenance=records_with_foreign(),
+    output:
+        **table("ood_table", "The out-of-distribution barrier"),
+    log:
+        "results/logs/ood_table.log",
+    benchmark:
+        "results/benchmarks/ood_table.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    params:
+        code=code("geometry/ood_table.py"),
+        experiments=plan.experiments(),
+        notice=config["notice"],
+    message:
+        "Write the table: self-influence and distance of foreign inputs"
+    script:
+        "../scripts/geometry/ood_table.py"

@@ -15,12 +15,13 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.iocontainers import Wildcards
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+WORKFLOW = Path(__file__).resolve().parents[1]
+SCRIPTS, LIBRARY = WORKFLOW / "scripts", WORKFLOW / "lib"
 
 
 @cache
 def imported(path):
-    """Files under workflow/scripts that a Python file imports directly, as a set of paths."""
+    """Files of the library that a Python file imports directly, as a set of paths."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -35,7 +36,7 @@ def imported(path):
             parts = name.split(".")
             # A package's __init__ runs whenever a module of it is imported.
             for depth in range(1, len(parts) + 1):
-                base = SCRIPTS.joinpath(*parts[:depth])
+                base = LIBRARY.joinpath(*parts[:depth])
                 found.update(
                     file
                     for file in (base.with_suffix(".py"), base / "__init__.py")
@@ -45,11 +46,52 @@ def imported(path):
 
 
 @cache
-def code(script):
-    """Content hashes of a script and all it imports here, as a sorted list for ``params``.
+def meaning(path):
+    """Hash of what a Python file does: of its syntax tree, without docstrings.
 
-    Snakemake sees neither edits to imported modules nor the difference between an edit and a
-    touch; as a parameter, this list re-runs exactly the rules that an edit reaches.
+    Comments, formatting and docstrings have no part in it, nor has the version of Python.
+    """
+    tree = ast.parse(path.read_text("utf-8"))
+    return hashlib.sha256(repr(_described(tree)).encode()).hexdigest()[:10]
+
+
+# Of some versions of Python only, or the same for every use of a name.
+_NO_MEANING = {"ctx", "kind", "type_comment", "type_ignores"}
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _described(node):
+    """A syntax tree as nested lists; what is empty is left out, as versions differ in it."""
+    if isinstance(node, list):
+        return [_described(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    out = [type(node).__name__]
+    for name, value in ast.iter_fields(node):
+        if name == "body" and isinstance(node, _WITH_DOCSTRING):
+            documented = ast.get_docstring(node, clean=False) is not None
+            value = value[documented:] or [ast.Pass()]
+        if value is not None and value != [] and name not in _NO_MEANING:
+            out.append([name, _described(value)])
+    return out
+
+
+@cache
+def code(script):
+    """Hash of the meaning of a script and of all it imports here, as a list for ``params``.
+
+    Snakemake sees no edit of an imported module, and takes an edited comment for an edit. As a
+    parameter, this list re-runs exactly the rules whose results an edit may change.
+
+    Parameters
+    ----------
+    script : str
+        Path below workflow/scripts.
+
+    Returns
+    -------
+    list of str
+        Path below workflow and hash of each file, sorted.
     """
     reached, queue = set(), [SCRIPTS / script]
     while queue:
@@ -57,10 +99,7 @@ def code(script):
         if path not in reached:
             reached.add(path)
             queue.extend(imported(path))
-    return sorted(
-        f"{path.relative_to(SCRIPTS).as_posix()}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
-        for path in reached
-    )
+    return sorted(f"{path.relative_to(WORKFLOW).as_posix()}:{meaning(path)}" for path in reached)
 
 
 class Lineage:

@@ -1,0 +1,238 @@
+"""Certificates for pairs, against brute force: enumerated pairs, removals, replacements."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from problems import Problem
+from wtrak.certificates.pairs import (
+    direct_radius,
+    gap_without,
+    gaps_after_removal,
+    harmful_order,
+    interval_radius,
+    rigorous_radius,
+    survives_removal,
+    survives_replacement,
+    tight_constant,
+    top_k_radius,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_tight_constant_is_attained_and_never_exceeded(seed):
+    """R(‖a‖‖b‖ + |a·b|) would be no Lipschitz constant on the ball, or not the least one."""
+    p = Problem(seed)
+    b = p.psi[0]
+    bound = tight_constant(p.a @ b, np.linalg.norm(b), np.linalg.norm(p.a), p.radius)
+    matrix = np.outer(p.a, b) + np.outer(b, p.a)
+    largest = p.radius * np.abs(np.linalg.eigvalsh(matrix)).max()
+    assert bound == pytest.approx(largest, rel=1e-10)
+    assert bound <= 2 * np.linalg.norm(p.a) * np.linalg.norm(b) * p.radius * (1 + 1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_order_of_the_certificates(seed):
+    """Direct must beat the intervals, tight intervals the paper's, and rigorous cost something."""
+    p = Problem(seed)
+    i, j = np.triu_indices(p.n, 1)
+    norms, tau, norm = np.linalg.norm(p.psi, axis=1), p.psi @ p.a, np.linalg.norm(p.a)
+    gaps = tau[i] - tau[j]
+    differences = np.linalg.norm(p.psi[i] - p.psi[j], axis=1)
+    tight = tight_constant(tau, norms, norm, p.radius)
+    paper = 2 * norm * norms * p.radius
+    by_paper = interval_radius(gaps, paper[i], paper[j])
+    by_tight = interval_radius(gaps, tight[i], tight[j])
+    direct = direct_radius(gaps, tight_constant(gaps, differences, norm, p.radius))
+    rigorous = rigorous_radius(gaps, differences, norm, p.radius)
+    slack = 1 + 1e-9
+    assert np.all(by_paper <= by_tight * slack)
+    assert np.all(by_tight <= direct * slack)
+    assert np.all(rigorous <= direct * slack)
+    assert np.all(rigorous > 0)
+    assert np.all(2 * p.radius * rigorous <= 0.5 * slack)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_rigorous_radius_solves_its_equation(seed):
+    """The closed form would be another root than that of ε·L + ‖a‖‖c‖e²/(1 − e) = |Δ|."""
+    p = Problem(seed)
+    c, gap = p.pair(0, 1)
+    norm, difference = np.linalg.norm(p.a), np.linalg.norm(c)
+    constant = tight_constant(gap, difference, norm, p.radius)
+
+    def excess(epsilon):
+        e = 2 * p.radius * epsilon
+        return epsilon * constant + norm * difference * e**2 / (1 - e) - abs(gap)
+
+    expected = brentq(excess, 0, (1 - 1e-12) / (2 * p.radius), xtol=1e-18, rtol=1e-14)
+    found = rigorous_radius(np.array(gap), np.array(difference), norm, p.radius)
+    assert found == pytest.approx(expected, rel=1e-8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_no_move_inside_the_rigorous_ball_flips_a_pair(seed):
+    """The guarantee would be broken by an explicit perturbed distribution."""
+    p = Problem(seed)
+    c, gap = p.pair(0, 1)
+    epsilon = rigorous_radius(np.array(gap), np.linalg.norm(c), np.linalg.norm(p.a), p.radius)
+    for _ in range(20):
+        # Mass w at training point k moves to a point of the ball: cost w·distance ≤ ε.
+        k = p.rng.integers(p.n)
+        direction = p.rng.standard_normal(len(p.a))
+        if p.rng.random() < 0.7:  # along the eigenvectors that S responds to most
+            direction = p.a / np.linalg.norm(p.a) - np.sign(gap) * c / np.linalg.norm(c)
+        target = p.radius * direction / np.linalg.norm(direction) * p.rng.choice([-1, 1])
+        distance = np.linalg.norm(target - p.psi[k])
+        weight = min(epsilon / distance, 1 / p.n)
+        moment = p.phi.T @ p.phi / p.n
+        moved = target @ np.linalg.inv(p.root)
+        moment += weight * (np.outer(moved, moved) - np.outer(p.phi[k], p.phi[k]))
+        assert p.gap_of(moment, 0, 1) * gap > 0
+
+
+def test_a_rigorous_ball_twice_as_large_is_broken_somewhere():
+    """A certificate that no attack ever comes near would prove the attack to be weak."""
+    closest = np.inf
+    for seed in range(40):
+        p = Problem(seed)
+        c, gap = p.pair(0, 1)
+        matrix = np.outer(p.a, c) + np.outer(c, p.a)
+        _, vectors = np.linalg.eigh(matrix)
+        # Adding mass along this eigenvector lowers a positive gap fastest.
+        best = vectors[:, -1 if gap > 0 else 0]
+        epsilon = rigorous_radius(np.array(gap), np.linalg.norm(c), np.linalg.norm(p.a), p.radius)
+        for k in range(p.n):
+            for sign in (1, -1):
+                target = sign * p.radius * best
+                distance = np.linalg.norm(target - p.psi[k])
+                moved = target @ np.linalg.inv(p.root)
+                step = np.outer(moved, moved) - np.outer(p.phi[k], p.phi[k])
+
+                def flipped(factor, step=step, distance=distance, p=p, gap=gap, epsilon=epsilon):
+                    weight = factor * epsilon / distance
+                    moment = p.phi.T @ p.phi / p.n + weight * step
+                    return weight <= 1 / p.n and p.gap_of(moment, 0, 1) * gap <= 0
+
+                for factor in (0.5, 0.99, 1.2, 1.5, 2, 3, 5, 10, 20):
+                    if flipped(factor):
+                        closest = min(closest, factor)
+                        break
+    assert 1 < closest <= 10
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_removal_is_exact(seed):
+    """Sherman–Morrison would give another gap than rebuilding Q without the point."""
+    p = Problem(seed)
+    c, gap = p.pair(2, 5)
+    found = gaps_after_removal(gap, p.psi @ p.a, p.psi @ c, p.n - p.si)
+    moment = p.phi.T @ p.phi / p.n
+    expected = [p.gap_of(moment - np.outer(f, f) / p.n, 2, 5) for f in p.phi]
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    survives = survives_removal(gap, p.psi @ p.a, p.psi @ c, p.n - p.si)
+    assert survives == bool(np.all(np.array(expected) * gap > 0))
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_removal_of_a_set_is_exact(seed):
+    """Woodbury would give another gap than rebuilding Q without the set."""
+    p = Problem(seed)
+    c, gap = p.pair(1, 4)
+    rows, effects = harmful_order(gap, p.psi @ p.a, p.psi @ c, p.n - p.si, 6)
+    assert np.all(np.diff(effects) <= 0)
+    for m in range(1, 7):
+        k = rows[:m]
+        found = gap_without(
+            gap, p.psi[k] @ p.a, p.psi[k] @ c, (p.n - p.si)[k], p.psi[k] @ p.psi[k].T
+        )
+        moment = (p.phi.T @ p.phi - p.phi[k].T @ p.phi[k]) / p.n
+        assert found == pytest.approx(p.gap_of(moment, 1, 4), rel=1e-6, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_harmful_order_is_that_of_the_single_removals(seed):
+    """The attack would remove points that do not hurt most."""
+    p = Problem(seed)
+    c, gap = p.pair(0, 3)
+    x, y, slack = p.psi @ p.a, p.psi @ c, p.n - p.si
+    rows, _ = harmful_order(gap, x, y, slack, 5)
+    narrowed = np.sign(gap) * gaps_after_removal(gap, x, y, slack)
+    np.testing.assert_array_equal(rows, np.argsort(narrowed)[:5])
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_no_replacement_flips_what_survives(seed):
+    """A poisoned example inside the ball would turn a pair that was certified against it."""
+    p = Problem(seed, n=200)
+    c, gap = p.pair(0, 1)
+    x, y, slack = p.psi @ p.a, p.psi @ c, p.n - p.si
+    settings_ = {
+        "norm_test": np.linalg.norm(p.a),
+        "difference": np.linalg.norm(c),
+        "radius": p.radius,
+        "n": p.n,
+    }
+    if not survives_replacement(gap, x, y, slack, **settings_):
+        return
+    assert survives_removal(gap, x, y, slack)
+    best = np.linalg.eigh(np.outer(p.a, c) + np.outer(c, p.a))[1][:, -1 if gap > 0 else 0]
+    moment = p.phi.T @ p.phi / p.n
+    back = np.linalg.inv(p.root)
+    for k in range(p.n):
+        for target in (p.radius * best, -p.radius * best):
+            new = target @ back
+            changed = moment + (np.outer(new, new) - np.outer(p.phi[k], p.phi[k])) / p.n
+            assert p.gap_of(changed, 0, 1) * gap > 0
+
+
+def test_replacement_certifies_something_and_not_everything():
+    """A certificate that always or never holds says nothing."""
+    held = []
+    for seed in range(60):
+        p = Problem(seed, n=400)
+        c, gap = p.pair(0, 1)
+        held.append(
+            survives_replacement(
+                gap,
+                p.psi @ p.a,
+                p.psi @ c,
+                p.n - p.si,
+                norm_test=np.linalg.norm(p.a),
+                difference=np.linalg.norm(c),
+                radius=p.radius,
+                n=p.n,
+            )
+        )
+    assert 0 < sum(held) < 60
+
+
+def test_top_k_radius_is_the_least_over_enumerated_pairs():
+    """The set of the most influential points would be certified past a pair that can turn."""
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal(12)
+    radii = rng.random((12, 12))
+    for k in (1, 3):
+        rows = np.argsort(scores)[::-1][:k]
+        expected = min(radii[i, j] for i in rows for j in range(12) if j not in rows)
+        assert top_k_radius(scores, rows, radii[rows]) == expected
+
+
+def test_equal_scores_have_radius_zero():
+    """A tie would be certified, or divide zero by zero."""
+    zero = np.zeros(2)
+    assert np.all(interval_radius(zero, zero, zero) == 0)
+    assert np.all(direct_radius(zero, zero) == 0)
+    assert np.all(rigorous_radius(zero, zero, 1.0, 1.0) == 0)

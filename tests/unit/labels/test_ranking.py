@@ -1,0 +1,213 @@
+"""Lists of suspicious labels, what is drawn of them, and what people say of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import gallery as gallery_script
+import noisy_suspects as noisy_suspects_script
+import suspects_table as table8_script
+import suspicious_labels as suspicious_labels_script
+from chain import RECIPE, RIDGE, call
+from reference import covariance, explicit
+from wtrak.geometry.gradients import Gradients, append_constant, residuals
+from wtrak.geometry.head import train_head
+from wtrak.job.io import load_arrays, save_arrays, write_csv, write_json
+from wtrak.labels.ranking import RANKINGS, read_suspects, suspects
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("rank_by", RANKINGS)
+def test_the_most_suspicious_come_first_and_rows_stay_together(rank_by):
+    """A label would stand beside another image, or the worst errors at the end."""
+    rng = np.random.default_rng(0)
+    scores = {name: rng.permutation(6).astype(float) for name in RANKINGS}
+    scores["loss"][2] = scores["loss"][4]
+    given, z = rng.integers(3, size=6), rng.standard_normal((6, 3))
+    index = np.array([4, 7, 9, 11, 12, 20])
+    frame = suspects(index, given, scores, z, ["a", "b", "c"], rank_by, path=index.astype(str))
+    assert list(frame["rank"]) == list(range(1, 7))
+    assert frame[rank_by].is_monotonic_decreasing
+    for row in frame.itertuples():
+        k = list(index).index(row.index)
+        assert row.path == str(row.index)
+        assert row.given_label == "abc"[given[k]]
+        assert row.suggested_label == "abc"[z[k].argmax()]
+        assert [getattr(row, name) for name in RANKINGS] == [scores[name][k] for name in RANKINGS]
+    ties = frame.groupby(rank_by)["index"].apply(list)
+    assert all(rows == sorted(rows) for rows in ties)
+
+
+def test_names_of_classes_stay_as_they_are(tmp_path):
+    """Class 01 would become 1, and class NA a missing value."""
+    scores = dict.fromkeys(RANKINGS, np.arange(3.0))
+    given, z = np.array([0, 1, 2]), np.eye(3)
+    write_csv(tmp_path / "s.csv", suspects(given, given, scores, z, ["01", "NA", "x, y"], "loss"))
+    frame = read_suspects(tmp_path / "s.csv")
+    assert list(frame["given_label"]) == ["x, y", "NA", "01"]
+
+
+def run_suspicious_labels(folder, dataset="dataset", human=(), **changes):
+    h = load_arrays(folder / "activations")["train"]
+    labels = load_arrays(folder / dataset)["train_labels"].astype(int)
+    rows = np.arange(2, 38)
+    weight, _, _ = train_head(append_constant(h[rows]), labels[rows], 3, RECIPE, CPU)
+    save_arrays(folder / "some_head", {"weight": weight, "train_index": rows})
+    settings = {"gradient": "loss", "ridge": RIDGE, "recipe": RECIPE, "folds": 4, "seed": 0}
+    settings |= {"rank_by": "self_influence", "block_size": 8, "device": "cpu"}
+    call(
+        suspicious_labels_script,
+        folder,
+        {"list": "suspects.csv"},
+        inputs={"dataset": dataset, "activations": "activations", "head": "some_head"}
+        | {"human_labels": list(human)},
+        **settings | changes,
+    )
+    return read_suspects(folder / "suspects.csv").set_index("index"), weight, rows
+
+
+@pytest.mark.parametrize("gradient", ["loss", "logit"])
+def test_scores_are_of_the_labels_and_head_of_the_experiment(data, gradient):
+    """Images would be suspected for what another head, or another image, did."""
+    folder, arrays, features = data
+    frame, weight, rows = run_suspicious_labels(folder, gradient=gradient)
+    h = append_constant(features["train"][rows])
+    labels, z = arrays["train_labels"][rows].astype(int), h.astype(float) @ weight.T
+    phi = explicit(Gradients(residuals(z, labels, gradient), h, rows))
+    si = np.einsum("nd,de,ne->n", phi, np.linalg.inv(covariance(phi, RIDGE)), phi)
+    np.testing.assert_allclose(frame.loc[rows, "self_influence"], si, rtol=1e-6)
+    loss = np.log(np.exp(z).sum(axis=1)) - z[np.arange(36), labels]
+    np.testing.assert_allclose(frame.loc[rows, "loss"], loss, rtol=1e-8)
+    assert (frame.loc[rows, "given_label"] == np.array(list("abc"))[labels]).all()
+    assert (frame["out_of_fold_loss"] > 0).all()
+    assert frame["out_of_fold_loss"].mean() > frame["loss"].mean()
+
+
+def test_out_of_fold_suggestions_are_of_heads_without_the_example(data):
+    """A head that has learnt a wrong label by heart would suggest it again."""
+    folder, arrays, features = data
+    wrong = arrays | {"train_labels": arrays["train_labels"].copy()}
+    far = features["train"][:, :3].argmax(axis=1)
+    k = int(np.flatnonzero((far == arrays["train_labels"])[5:30])[0]) + 5
+    wrong["train_labels"][k] = (far[k] + 1) % 3
+    save_arrays(folder / "wrong", wrong, {"classes": ["a", "b", "c"]})
+    recipe = RECIPE | {"weight_decay": 1e-7, "gradient_norm": 1e-5}
+    frame, _, _ = run_suspicious_labels(folder, "wrong", recipe=recipe)
+    assert frame.loc[k, "suggested_label"] != frame.loc[k, "given_label"]
+
+
+def test_files_and_people_stand_beside_their_image(data):
+    """A user would correct, or people would be quoted on, another image."""
+    folder, arrays, _ = data
+    files = [f"x/{k}.png" for k in range(40)]
+    save_arrays(folder / "own", arrays, {"classes": ["a", "b", "c"], "files": files})
+    people = (arrays["train_labels"] + (np.arange(40) % 7 == 0)) % 3
+    save_arrays(folder / "said", {"aggre": people.astype(np.uint8)})
+    frame, _, rows = run_suspicious_labels(folder, "own", human=["said"])
+    for index in rows:
+        assert frame.loc[index, "path"] == files[index]
+        assert frame.loc[index, "people_label"] == "abc"[people[index]]
+
+
+def test_noisy_list_knows_the_true_labels(tmp_path):
+    """A gallery of made errors would frame right labels."""
+    save_arrays(tmp_path / "d", {"x": np.zeros(1)}, {"classes": ["a", "b", "c"]})
+    heads = {"train_index": np.array([3, 5, 8]), "true": np.array([0, 1, 2])}
+    heads["given"] = np.array([[0, 2, 2], [1, 1, 1]])
+    heads["out_of_fold"] = np.stack([np.eye(3), -np.eye(3)]).astype(np.float32)
+    save_arrays(tmp_path / "heads", heads)
+    scores = {name: np.array([[1.0, 9.0, 2.0], [3.0, 2.0, 1.0]]) for name in RANKINGS}
+    save_arrays(tmp_path / "scores", scores)
+    call(
+        noisy_suspects_script,
+        tmp_path,
+        {"list": "list.csv"},
+        inputs={"dataset": "d", "heads": "heads", "scores": "scores"},
+        rank_by="loss",
+    )
+    frame = read_suspects(tmp_path / "list.csv")
+    assert list(frame["index"]) == [5, 8, 3]
+    assert list(frame["true_label"]) == ["b", "c", "a"]
+    assert list(frame["given_label"]) == ["c", "c", "a"]
+    assert list(frame["suggested_label"]) == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize("judge", ["true_label", "people_label", None])
+def test_gallery_shows_the_first_and_frames_the_wrong(tmp_path, monkeypatch, judge):
+    """Right labels would be framed, or other images shown than the list names."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, size=(20, 8, 8, 3), dtype=np.uint8)
+    save_arrays(tmp_path / "d", {"train_images": images})
+    index = rng.permutation(20)[:12]
+    frame = pd.DataFrame({"rank": range(1, 13), "index": index})
+    frame["given_label"] = ["a", "b", "a class with a long name", "d"] * 3
+    frame["suggested_label"] = ["b", "b", "a", "a"] * 3
+    if judge:
+        frame[judge] = ["b", "b", "a class with a long name", "d"] * 3
+    write_csv(tmp_path / "s.csv", frame)
+    write_json(tmp_path / "r.json", {"dataset": "mine"})
+    kept = {}
+    save = gallery_script.save_figure
+
+    def keep(figure, *rest):
+        kept.update(figure=figure, footer=rest[-1])
+        save(figure, *rest)
+
+    monkeypatch.setattr(gallery_script, "save_figure", keep)
+    call(
+        gallery_script,
+        tmp_path,
+        {"svg": "g.svg", "pdf": "g.pdf"},
+        inputs={"suspects": "s.csv", "dataset": "d", "provenance": ["r.json"]},
+        title="mine",
+        rank_by="loss",
+        shown=10,
+        notice="",
+    )
+    shown = [axis for axis in kept["figure"].axes if axis.images]
+    assert len(shown) == 10
+    for axis, row in zip(shown, frame.itertuples(), strict=False):
+        np.testing.assert_array_equal(axis.images[0].get_array(), images[row.index])
+        given, suggested = axis.get_title().split("\n")
+        assert row.given_label.startswith(given.rstrip("…"))
+        assert suggested == ("same" if row.given_label == "b" else f"→ {row.suggested_label}")
+        framed = axis.spines["top"].get_linewidth() > 1
+        assert framed == bool(judge and row.given_label == "a")
+    assert ("3 of these 10; of all 12, 25.0 %" in kept["footer"]) == bool(judge)
+    assert (tmp_path / "g.svg").read_text("utf-8").startswith("<?xml")
+
+
+def test_table_8_counts_what_people_say(tmp_path):
+    """Real errors would be counted among other images than those that were suspected."""
+    frame = pd.DataFrame({"rank": range(1, 9), "index": range(8)})
+    frame["given_label"], frame["suggested_label"] = "a", list("bbabaaaa")
+    frame["people_label"] = list("bcabaaaa")
+    for k, name in enumerate(RANKINGS):
+        frame[name] = np.arange(8.0) if k else 8.0 - np.arange(8)
+    write_csv(tmp_path / "s.csv", frame)
+    write_csv(tmp_path / "t.csv", frame.drop(columns="people_label"))
+    write_json(tmp_path / "r.json", {"dataset": "mine"})
+    outputs = {suffix: f"table.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
+    call(
+        table8_script,
+        tmp_path,
+        outputs,
+        inputs={"suspects": ["s.csv", "t.csv"], "provenance": ["r.json"]},
+        experiments=["one", "other"],
+        top=[4, 8, 100],
+        notice="",
+    )
+    table = pd.read_csv(tmp_path / "table.csv").set_index(["experiment", "ranked_by", "top"])
+    first = table.loc[("one", RANKINGS[0], 4)]
+    assert (first["suggested_differs"], first["people_differ"]) == (0.75, 0.75)
+    assert first["people_agree"] == pytest.approx(2 / 3)
+    last = table.loc[("one", RANKINGS[1], 4)]
+    assert (last["suggested_differs"], last["people_differ"]) == (0, 0)
+    assert np.isnan(last["people_agree"])
+    every = table.loc[("one", "all", 8)]
+    assert (every["suggested_differs"], every["people_differ"]) == (3 / 8, 3 / 8)
+    assert len(table.loc["one"]) == 4
+    assert table.loc["other"][["people_differ", "people_agree"]].isna().all().all()
+    assert "–" in (tmp_path / "table.md").read_text("utf-8")

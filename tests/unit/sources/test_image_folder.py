@@ -1,0 +1,270 @@
+"""A folder of one's own becomes images and labels, and nothing in it is left out silently."""
+
+import os
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import image_folder as image_folder_script
+from chain import call
+from wtrak.errors import WtrakError
+from wtrak.job.io import load_arrays, load_metadata, read_json
+from wtrak.sources.datasets import content_sha256
+from wtrak.sources.image_folder import read_image, read_image_folder
+
+RED = (200, 30, 40)
+
+
+def save(folder, name, image):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image.save(path)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two cats and a dog, each in another form."""
+    root = tmp_path / "mine"
+    save(root, "cat/b.png", Image.new("RGB", (30, 20), RED))
+    save(root, "cat/a.jpg", Image.new("L", (20, 20), 100))
+    save(root, "dog/deep/er/c.bmp", Image.new("RGB", (9, 40), (0, 0, 255)))
+    return root
+
+
+def test_sub_folders_are_the_labels_in_alphabetical_order(folder):
+    """Labels would belong to other images, or change from machine to machine."""
+    found = read_image_folder(folder, 16, threads=3)
+    assert found.classes == ["cat", "dog"]
+    assert found.files == ["cat/a.jpg", "cat/b.png", "dog/deep/er/c.bmp"]
+    np.testing.assert_array_equal(found.labels, [0, 0, 1])
+    assert found.images.shape == (3, 16, 16, 3) and found.images.dtype == np.uint8
+    np.testing.assert_allclose(found.images[0], 100, atol=2)
+    assert (found.images[1] == RED).all()
+    assert (found.images[2] == (0, 0, 255)).all()
+    assert found.skipped == []
+
+
+def test_the_middle_of_the_image_is_kept_and_its_shape(tmp_path):
+    """Images would be squeezed, or a corner shown."""
+    pixels = np.zeros((20, 60, 3), np.uint8)
+    pixels[:, 20:40] = 255
+    path = save(tmp_path, "x.png", Image.fromarray(pixels))
+    assert (read_image(path, 20) == 255).all()
+    path = save(tmp_path, "y.png", Image.fromarray(pixels.transpose(1, 0, 2)))
+    assert (read_image(path, 20) == 255).all()
+
+
+def test_images_are_turned_as_the_camera_says(tmp_path):
+    """Photographs would lie on their side."""
+    pixels = np.zeros((32, 32, 3), np.uint8)
+    pixels[:, :16] = 255
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by a quarter, clockwise
+    path = tmp_path / "x.png"
+    Image.fromarray(pixels).save(path, exif=exif)
+    turned = read_image(path, 32)
+    assert (turned[:15] == 255).all() and (turned[17:] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        (Image.fromarray(np.full((8, 8), 200 * 257, np.uint16)), 200),
+        (Image.fromarray(np.full((8, 8), 90, np.int32)), 90),
+        (Image.fromarray(np.full((8, 8), 90.0, np.float32)), 90),
+        (Image.new("1", (8, 8), 1), 255),
+        (Image.new("LA", (8, 8), (70, 128)), 70),
+        (Image.fromarray(np.full((8, 8), 0.4, np.float32)), 102),
+        (Image.new("CMYK", (8, 8), (0, 0, 0, 155)), 100),
+    ],
+    ids=["16 bits", "32 bits", "floats", "one bit", "with transparency", "shares", "inks"],
+)
+def test_every_kind_of_grey_becomes_rgb(tmp_path, image, expected):
+    """Pillow's own conversion turns grey of more than eight bits white."""
+    path = save(tmp_path, "x.tif" if image.mode in ("F", "I", "CMYK") else "x.png", image)
+    assert (read_image(path, 8) == expected).all()
+
+
+def test_what_is_no_image_is_listed_with_the_reason(folder):
+    """A user would take silence for a clean folder."""
+    (folder / "notes.txt").write_text("x", encoding="utf-8")
+    (folder / ".git").mkdir()
+    (folder / "cat" / "empty.png").touch()
+    (folder / "cat" / "text.jpg").write_text("no image", encoding="utf-8")
+    whole = (folder / "cat" / "b.png").read_bytes()
+    (folder / "cat" / "cut.png").write_bytes(whole[: len(whole) // 2])
+    (folder / "dog" / "gone.png").symlink_to(folder / "nowhere.png")
+    (folder / "dog" / "other").symlink_to(folder / "cat")
+    found = read_image_folder(folder, 16)
+    assert len(found.files) == 3
+    reasons = {entry["path"]: entry["reason"] for entry in found.skipped}
+    assert set(reasons) == {
+        *("notes.txt", ".git", "cat/empty.png", "cat/text.jpg", "cat/cut.png"),
+        *("dog/gone.png", "dog/other"),
+    }
+    assert reasons["notes.txt"] == "not in a class's sub-folder"
+    assert reasons[".git"] == "hidden"
+    assert reasons["dog/other"] == "a link to a folder"
+    assert reasons["dog/gone.png"] == "a link that leads nowhere"
+    # Folders of this machine are no business of the list's reader.
+    assert not any(str(folder) in reason for reason in reasons.values())
+
+
+def test_what_only_looks_like_a_file_is_listed_and_not_waited_for(folder):
+    """A pipe would hold the run for ever, and a loop of links would end it."""
+    os.mkfifo(folder / "cat" / "pipe.png")
+    (folder / "cat" / "zeros.png").symlink_to("/dev/zero")
+    (folder / "dog" / "loop").symlink_to(folder / "dog")
+    (folder / "dog" / "knot.png").symlink_to(folder / "dog" / "knot.png")
+    reasons = {entry["path"]: entry["reason"] for entry in read_image_folder(folder, 16).skipped}
+    assert reasons == {
+        "cat/pipe.png": "no file",
+        "cat/zeros.png": "a link that leads nowhere",
+        "dog/knot.png": "a link that leads nowhere",
+        "dog/loop": "a link to a folder",
+    }
+
+
+def test_names_that_are_no_text(folder, tmp_path):
+    """The list could not be written, after all images were read."""
+    (folder / "cat" / os.fsdecode(b"\xff\n.png")).touch()
+    (folder / "dog" / "día de\nlluvia ☂.png").write_bytes((folder / "cat" / "b.png").read_bytes())
+    found = read_image_folder(folder, 16)
+    assert "dog/día de\nlluvia ☂.png" in found.files
+    (entry,) = found.skipped
+    assert entry["path"] == "cat/\\udcff\n.png" and "no UTF-8" in entry["reason"]
+    (folder / os.fsdecode(b"\xfe")).mkdir()
+    with pytest.raises(WtrakError, match=r"names are no UTF-8.*\\udcfe; rename"):
+        read_image_folder(folder, 16)
+
+
+def test_programs_are_not_started_for_an_image(folder, monkeypatch):
+    """PostScript is a language, and Pillow hands it to an interpreter."""
+    monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail("a program ran"))
+    picture = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF\n"
+    (folder / "cat" / "drawing.jpg").write_text(picture, encoding="utf-8")
+    found = read_image_folder(folder, 16)
+    assert [entry["path"] for entry in found.skipped] == ["cat/drawing.jpg"]
+
+
+def test_values_that_are_no_numbers_are_skipped(folder):
+    """They would become black, or white, or what the processor makes of them."""
+    values = np.full((8, 8), 0.5, np.float32)
+    values[3, 3] = np.nan
+    Image.fromarray(values).save(folder / "cat" / "nan.tif")
+    (entry,) = read_image_folder(folder, 16).skipped
+    assert entry["path"] == "cat/nan.tif" and "not finite" in entry["reason"]
+
+
+def test_of_an_animation_the_first_frame_counts(folder):
+    """An image would be another on every reading, or all its frames as many images."""
+    frames = [Image.new("L", (8, 8), value) for value in (40, 200)]
+    for name in ("moving.gif", "moving.webp", "pages.tif"):
+        frames[0].save(folder / "cat" / name, save_all=True, append_images=frames[1:])
+        assert np.abs(read_image(folder / "cat" / name, 8).astype(int) - 40).max() <= 2
+
+
+def test_a_bomb_is_skipped(folder, monkeypatch):
+    """One image of a billion pixels would take the machine down."""
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 200)
+    found = read_image_folder(folder, 16)
+    assert found.files == ["cat/a.jpg", "dog/deep/er/c.bmp"]
+    assert "DecompressionBombError" in found.skipped[0]["reason"]
+
+
+def empty_class(root):
+    (root / "fish").mkdir()
+
+
+def class_without_images(root):
+    (root / "fish").mkdir()
+    (root / "fish" / "x.png").write_text("no image", encoding="utf-8")
+
+
+def one_class(root):
+    (root / "dog" / "deep" / "er" / "c.bmp").unlink()
+    for name in ("dog/deep/er", "dog/deep", "dog"):
+        (root / name).rmdir()
+
+
+def one_image(root):
+    one_class(root)
+    (root / "cat" / "a.jpg").unlink()
+
+
+def no_classes(root):
+    one_class(root)
+    (root / "cat" / "a.jpg").rename(root / "a.jpg")
+    (root / "cat" / "b.png").unlink()
+    (root / "cat").rmdir()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (empty_class, "the sub-folder fish holds no image that can be read; fill or remove it"),
+        (class_without_images, r"no readable images: 1\); fill or remove it"),
+        (one_class, "has only the class cat; wrong labels can be found among two or more"),
+        (one_image, "holds only one image; there is nothing to compare it with"),
+        (no_classes, "has no sub-folders; it needs one for every class"),
+    ],
+)
+def test_a_folder_that_cannot_be_used_is_refused_with_what_to_do(folder, spoil, message):
+    """The user would meet a traceback hours later, or a list of suspects that means nothing."""
+    spoil(folder)
+    with pytest.raises(WtrakError, match=message) as caught:
+        read_image_folder(folder, 16)
+    assert str(folder) in str(caught.value)
+
+
+def test_test_images_are_of_the_training_classes(folder, tmp_path):
+    """Class 1 of the test images would be class 2 of the training images."""
+    test = tmp_path / "test"
+    save(test, "dog/x.png", Image.new("RGB", (8, 8), RED))
+    save(test, "dog/y.png", Image.new("RGB", (8, 8), RED))
+    found = read_image_folder(test, 16, classes=["cat", "dog"])
+    np.testing.assert_array_equal(found.labels, [1, 1])
+    save(test, "fish/x.png", Image.new("RGB", (8, 8), RED))
+    with pytest.raises(WtrakError, match="has classes that the training images do not: fish"):
+        read_image_folder(test, 16, classes=["cat", "dog"])
+
+
+@pytest.mark.parametrize("with_test", [False, True])
+def test_script_writes_a_dataset_like_any_other(folder, tmp_path, with_test):
+    """The rules after it would need to know where the images came from."""
+    (folder / "notes.txt").write_text("x", encoding="utf-8")
+    test_path = None
+    if with_test:
+        save(tmp_path / "test", "dog/x.png", Image.new("RGB", (8, 8), RED))
+        save(tmp_path / "test", "cat/x.png", Image.new("RGB", (8, 8), RED))
+        test_path = str(tmp_path / "test")
+    call(
+        image_folder_script,
+        tmp_path,
+        {"arrays": "d", "record": "d.json", "skipped": "skipped.csv"},
+        inputs={},
+        wildcards={"dataset": "mine"},
+        path=str(folder),
+        test_path=test_path,
+        side=16,
+        n_files=4,
+    )
+    arrays = load_arrays(tmp_path / "d")
+    assert set(arrays) == {"train_images", "train_labels", "test_images", "test_labels"}
+    assert arrays["train_images"].shape == (3, 16, 16, 3)
+    assert arrays["test_images"].shape == (2 if with_test else 0, 16, 16, 3)
+    about = load_metadata(tmp_path / "d")
+    assert about["files"] == ["cat/a.jpg", "cat/b.png", "dog/deep/er/c.bmp"]
+    assert about["classes"] == ["cat", "dog"]
+    record = read_json(tmp_path / "d.json")
+    assert record["content_sha256"] == content_sha256(arrays)
+    assert record["images_per_class"] == {"cat": 2, "dog": 1} and record["skipped"] == 1
+    assert str(tmp_path) not in (tmp_path / "d.json").read_text("utf-8")
+    skipped = pd.read_csv(tmp_path / "skipped.csv")
+    assert skipped.to_dict("records") == [
+        {"split": "train", "path": "notes.txt", "reason": "not in a class's sub-folder"}
+    ]

@@ -1,0 +1,118 @@
+"""What the head would say of each training example had it not seen it, without fitting it anew.
+
+One Newton step from the optimum, exact up to the change of the curvature along it. All in the
+Helmert basis of the sum-zero space over classes, in which the logits of a softmax have their
+meaning and the Hessian of the loss is not singular.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.linalg import helmert
+
+from wtrak.geometry.covariance import blocks_by_class_pair, factorise
+from wtrak.geometry.gradients import residuals
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Attributes of n training examples of a head.
+
+    Attributes
+    ----------
+    logits : numpy.ndarray, shape (n, C), float64
+        Of each example by the head without it; their mean over classes is 0.
+    influence : numpy.ndarray, shape (n,), float64
+        φᵀH⁻¹φ for the Hessian H of the objective: self-influence by influence functions, where
+        definition 5.2 has the second moment of gradients.
+    """
+
+    logits: np.ndarray
+    influence: np.ndarray
+
+
+def hessian(z, activations, penalty, *, block_size, device):
+    """Hessian of mean cross-entropy + ½·penalty·‖W‖² (bias free) in the Helmert basis.
+
+    Parameters
+    ----------
+    z : numpy.ndarray, shape (n, C), float64
+        Logits.
+    activations : numpy.ndarray, shape (n, p), float32
+        With the constant 1 as last column.
+    penalty : float
+        Above 0.
+
+    Returns
+    -------
+    torch.Tensor, shape ((C - 1)·p, (C - 1)·p), float64, on `device`
+    """
+    probabilities = torch.softmax(torch.from_numpy(z).to(device), dim=1)
+    basis = torch.from_numpy(helmert(z.shape[1])).to(device)
+    reduced = probabilities @ basis.T
+
+    def weights(rows, a, b):
+        return probabilities[rows] @ (basis[a] * basis[b]) - reduced[rows, a] * reduced[rows, b]
+
+    matrix = blocks_by_class_pair(
+        activations, weights, len(basis), block_size=block_size, device=device
+    )
+    p = activations.shape[1]
+    shrink = torch.full((len(basis), p), penalty, dtype=torch.float64, device=device)
+    shrink[:, -1] = 0.0
+    matrix.diagonal().add_(shrink.flatten())
+    return matrix
+
+
+def leave_one_out(z, activations, labels, penalty, *, block_size, device):
+    """Logits without each example, and its influence on itself.
+
+    With J = (I ⊗ hᵀ)H⁻¹(I ⊗ h)/n, the curvature S = diag(p) − ppᵀ and the residual e = p − onehot
+    of an example, its logits move by J(I − SJ)⁻¹e when it is left out.
+
+    Parameters
+    ----------
+    z : numpy.ndarray, shape (n, C), float64
+        Logits of a head fitted to `labels`; at its optimum, or near it.
+    activations : numpy.ndarray, shape (n, p), float32
+        With the constant 1 as last column.
+    labels : numpy.ndarray, shape (n,), integers
+    penalty : float
+        Factor of ½‖W‖² that the head was fitted with.
+
+    Returns
+    -------
+    LeaveOneOut
+
+    Raises
+    ------
+    WtrakError
+        If the Hessian is not positive definite in float64.
+    """
+    n, p = activations.shape
+    helmert_basis = helmert(z.shape[1])
+    basis = torch.from_numpy(helmert_basis).to(device)
+    factor = factorise(hessian(z, activations, penalty, block_size=block_size, device=device))
+    k = len(basis)
+    inverse = torch.cholesky_inverse(factor).view(k, p, k, p)
+    del factor
+    e = residuals(z, labels, "loss") @ helmert_basis.T
+    moves, influence = np.empty((n, k)), np.empty(n)
+    for start in range(0, n, block_size):
+        rows = slice(start, min(start + block_size, n))
+        h = torch.from_numpy(activations[rows]).to(device, torch.float64)
+        leverage = torch.empty(len(h), k, k, dtype=torch.float64, device=device)
+        for a in range(k):
+            for b in range(a, k):
+                leverage[:, a, b] = leverage[:, b, a] = ((h @ inverse[a, :, b]) * h).sum(dim=1) / n
+        probabilities = torch.softmax(torch.from_numpy(z[rows]).to(device), dim=1)
+        reduced = probabilities @ basis.T
+        curvature = torch.einsum("ac,nc,bc->nab", basis, probabilities, basis)
+        curvature -= reduced[:, :, None] * reduced[:, None, :]
+        own = torch.from_numpy(e[rows]).to(device)[:, :, None]
+        identity = torch.eye(k, dtype=torch.float64, device=device)
+        pushed = leverage @ torch.linalg.solve(identity - curvature @ leverage, own)
+        moves[rows] = pushed[:, :, 0].cpu().numpy()
+        influence[rows] = n * (own * (leverage @ own)).sum(dim=(1, 2)).cpu().numpy()
+    return LeaveOneOut((z @ helmert_basis.T + moves) @ helmert_basis, influence)

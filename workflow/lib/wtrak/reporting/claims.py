@@ -1,0 +1,237 @@
+"""What a claim of the paper comes to: the number that decides it, and the verdict on it.
+
+A claim names the results file, the rows and the column that decide it (`evidence`), and a rule of
+the configuration that says how near is near enough. Rules are the same for all claims of a kind.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from wtrak.errors import WtrakError
+from wtrak.job.io import read_csv, read_json
+from wtrak.reporting.intervals import mean_with_interval
+from wtrak.reporting.tables import number
+
+REPRODUCED = "reproduced"
+DIRECTION = "holds in direction"
+NOT_REPRODUCED = "not reproduced"
+UNSTATED = "depends on an unstated choice"
+REFUTED = "refuted"
+NOT_RUN = "not run"
+VERDICTS = (REPRODUCED, DIRECTION, UNSTATED, NOT_REPRODUCED, REFUTED, NOT_RUN)
+
+REDUCTIONS = ("value", "mean", "median", "sum", "least", "most", "spread")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Our side of a claim.
+
+    Attributes
+    ----------
+    value : float
+    low, high : float
+        95 % interval over seeds or resamples; NaN without one.
+    sweep : tuple of float
+        Least and most over what the paper leaves unstated; empty if nothing is swept.
+    """
+
+    value: float
+    low: float = np.nan
+    high: float = np.nan
+    sweep: tuple = ()
+
+
+def table(path):
+    """A results file as a data frame; JSON as one row, nested keys joined by underscores."""
+    if str(path).endswith(".json"):
+        return pd.json_normalize(read_json(path), sep="_")
+    return read_csv(path)
+
+
+def selected(frame, conditions):
+    """Rows that meet every condition.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    conditions : str
+        As in ``experiment=cifar10; aggregate=max|median``: a bar parts what a column may be.
+
+    Raises
+    ------
+    WtrakError
+        If a column does not exist.
+    """
+    for condition in filter(None, (part.strip() for part in conditions.split(";"))):
+        column, _, allowed = condition.partition("=")
+        if column not in frame:
+            raise WtrakError(f"claims: no column {column!r}; there are {', '.join(frame)}")
+        values = allowed.split("|")
+        own = frame[column]
+        if pd.api.types.is_numeric_dtype(own) and not pd.api.types.is_bool_dtype(own):
+            frame = frame[np.isin(own.to_numpy(float), [float(value) for value in values])]
+        else:
+            frame = frame[own.astype(str).isin(values)]
+    return frame
+
+
+def values_of(frame, expressions):
+    """Values of one or more expressions in the columns, parted by semicolons, as one array."""
+    parts = [part.strip() for part in expressions.split(";")]
+    found = [np.atleast_1d(np.asarray(frame.eval(part), dtype=float)) for part in parts]
+    return np.concatenate(found)
+
+
+def reduced(values, how):
+    """Value and interval of several values.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (k,)
+    how : str
+        One of `REDUCTIONS`: ``value`` wants exactly one, ``mean`` has a Student interval,
+        and ``spread`` is the largest over the least.
+
+    Returns
+    -------
+    value, low, high : float
+
+    Raises
+    ------
+    WtrakError
+        If there is no value, more than one for ``value``, or one that is not a number.
+    """
+    if how not in REDUCTIONS:
+        raise WtrakError(f"claims: reduction {how!r}, expected one of {', '.join(REDUCTIONS)}")
+    if len(values) == 0 or (how == "value" and len(values) > 1):
+        raise WtrakError(f"claims: {len(values)} values where {how} is wanted")
+    if np.isnan(values).any():
+        raise WtrakError(f"claims: {int(np.isnan(values).sum())} values are not a number")
+    if how == "mean":
+        mean, half = mean_with_interval(values)
+        return mean, mean - half, mean + half
+    simple = {
+        "value": lambda v: v[0],
+        "median": np.median,
+        "sum": np.sum,
+        "least": np.min,
+        "most": np.max,
+        "spread": lambda v: v.max() / v.min(),
+    }
+    return float(simple[how](values)), np.nan, np.nan
+
+
+def evidence(claim, sources):
+    """The numbers behind a claim, or None where its rows are not among the results, or undefined.
+
+    Parameters
+    ----------
+    claim : dict
+        A row of ``paper_claims.csv``: select, column, reduce, and where something is swept also
+        sweep_select and sweep_column. Columns ``low`` and ``high`` of one row are its interval.
+    sources : dict of str to str
+        Paths ``source`` and, if there is one, ``sweep``, and the name of the ``experiment``.
+
+    Returns
+    -------
+    Evidence or None
+
+    Raises
+    ------
+    WtrakError
+        If a file is missing, a column does not exist, or `reduced` refuses the values.
+    """
+    about = {"experiment": sources["experiment"]}
+    rows = selected(table(sources["source"]), claim["select"].format(**about))
+    if rows.empty:
+        return None
+    values = values_of(rows, claim["column"])
+    if claim["reduce"] == "value" and np.isnan(values).all():
+        return None
+    value, low, high = reduced(values, claim["reduce"])
+    if claim["reduce"] == "value" and {"low", "high"} <= set(rows):
+        low, high = rows[["low", "high"]].iloc[0].astype(float)
+    sweep = ()
+    if "sweep" in sources:
+        swept = selected(table(sources["sweep"]), claim["sweep_select"].format(**about))
+        found = values_of(swept, claim["sweep_column"])
+        found = found[np.isfinite(found)]
+        sweep = (float(found.min()), float(found.max())) if len(found) else ()
+    return Evidence(value, low, high, sweep)
+
+
+def verdict(found, paper, rule):
+    """What a rule says of the numbers.
+
+    A claim is reproduced if our value is as near as the rule wants, or the paper's value lies in
+    our interval. Failing that it depends on an unstated choice if some choice reaches the paper's
+    value; holds in direction within the rule's wider limit; and is else what the rule calls it.
+
+    Parameters
+    ----------
+    found : Evidence or None
+    paper : float or None
+        The paper's value; not used by rules with limits of their own.
+    rule : dict
+        compare, reproduced, and optionally direction and otherwise.
+
+    Returns
+    -------
+    str
+        One of `VERDICTS`.
+    """
+    if found is None:
+        return NOT_RUN
+    limits = [(rule["reproduced"], REPRODUCED)]
+    if "direction" in rule:
+        limits.append((rule["direction"], DIRECTION))
+    if rule["compare"] in ("at_least", "at_most"):
+        sign = 1 if rule["compare"] == "at_least" else -1
+        reached = [name for limit, name in limits if sign * found.value >= sign * limit]
+    else:
+        if rule["compare"] == "factor":
+            ratio = found.value / paper
+            distance = max(ratio, 1 / ratio) if ratio > 0 else np.inf
+        else:
+            distance = abs(found.value - paper)
+        reached = [name for limit, name in limits if distance <= limit]
+        if found.low <= paper <= found.high:
+            reached.insert(0, REPRODUCED)
+        if REPRODUCED not in reached and found.sweep and found.sweep[0] <= paper <= found.sweep[1]:
+            return UNSTATED
+    return reached[0] if reached else rule.get("otherwise", NOT_REPRODUCED)
+
+
+def has_interval(row):
+    """Whether our value for a claim has an interval of some width."""
+    return not np.isnan(row.low) and row.low != row.high
+
+
+def ours(row):
+    """Our value with its interval, as text."""
+    if np.isnan(row.value):
+        return "–"
+    text = number(row.value)
+    if has_interval(row):
+        text += f" ({number(row.low)} to {number(row.high)})"
+    return text
+
+
+def short(ledger):
+    """The ledger for a front page: claim, verdict, the paper's value, ours, and where it stands."""
+    rows = [
+        {
+            "claim": row.claim,
+            "verdict": row.verdict,
+            "paper": "–" if np.isnan(row.paper) else number(row.paper),
+            "ours": ours(row),
+            "where": row.where,
+        }
+        for row in ledger.itertuples()
+    ]
+    frame = pd.DataFrame(rows)
+    frame.attrs["text_columns"] = 2
+    return frame

@@ -1,0 +1,92 @@
+"""How figures look. Draws from data frames that rules wrote; computes nothing."""
+
+import textwrap
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import seaborn as sns
+
+from wtrak.job.io import atomic_path
+
+mpl.use("Agg")  # no display on a cluster node
+
+# Okabe–Ito colours: told apart in every common form of colour blindness and in grey print.
+EUCLIDEAN = "#D55E00"
+NATURAL = "#0072B2"
+NEUTRAL = "#555555"
+EXPERIMENTS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"]
+DASHES = ["-", "--", "-.", ":"]
+
+WIDTH = 7.2  # inches: two columns of a page
+
+
+def set_style():
+    """Font sizes, grid and fixed identifiers, so that the same data gives the same bytes."""
+    sns.set_theme(context="paper", style="whitegrid", font_scale=1.0)
+    plt.rcParams.update(
+        {
+            "svg.hashsalt": "wtrak",
+            "pdf.fonttype": 42,
+            "font.family": "DejaVu Sans",
+            "axes.titlesize": 9.5,
+            "axes.labelsize": 9,
+            "xtick.labelsize": 8,
+            "ytick.labelsize": 8,
+            "legend.fontsize": 8,
+            "legend.frameon": True,
+            "legend.framealpha": 0.9,
+            "grid.linewidth": 0.4,
+            "grid.color": "#dddddd",
+            "axes.edgecolor": "#888888",
+            "lines.linewidth": 1.6,
+            "figure.constrained_layout.use": True,
+        }
+    )
+
+
+def experiment_style(position):
+    """Colour and line style of the experiment at `position` in the configuration."""
+    return {
+        "color": EXPERIMENTS[position % len(EXPERIMENTS)],
+        "linestyle": DASHES[position % len(DASHES)],
+    }
+
+
+def experiment_label(name, n_train):
+    """An experiment in a legend."""
+    return f"{name} (n = {n_train:,})"
+
+
+def literal(text):
+    """A user's text for a figure: no formula between dollar signs, nothing that SVG forbids."""
+    shown = (char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return "".join(shown).replace("$", r"\$")
+
+
+def provenance_line(records, notice):
+    """The data and weights behind a figure, from the records of datasets and backbones."""
+    data = sorted({record["dataset"] for record in records if "dataset" in record})
+    weights = sorted({record["weights"] for record in records if "weights" in record})
+    line = f"Data: {', '.join(data)}."
+    if weights:
+        line += f" Weights: {'; '.join(weights)}."
+    return f"{notice} {line}" if notice else line
+
+
+def save_figure(figure, svg, pdf, footer):
+    """Write a figure as SVG and PDF with its footer, without dates."""
+    figure.text(
+        0.0,
+        -0.01,
+        "\n".join(map(literal, textwrap.wrap(footer, 165))),
+        fontsize=6.5,
+        color=NEUTRAL,
+        ha="left",
+        va="top",
+    )
+    options = {"bbox_inches": "tight", "pad_inches": 0.06}
+    with atomic_path(svg) as temporary:
+        figure.savefig(temporary, format="svg", metadata={"Date": None}, **options)
+    with atomic_path(pdf) as temporary:
+        figure.savefig(temporary, format="pdf", metadata={"CreationDate": None}, **options)
+    plt.close(figure)

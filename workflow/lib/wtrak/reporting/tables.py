@@ -1,0 +1,212 @@
+"""Numbers as text, and one table as Markdown, LaTeX and HTML."""
+
+import html
+import math
+import re
+from dataclasses import dataclass
+
+import pandas as pd
+
+from wtrak.errors import WtrakError
+from wtrak.job.io import write_csv, write_text
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "ε": r"$\varepsilon$", "λ": r"$\lambda$"}
+_LATEX |= {"κ": r"$\kappa$", "√": r"$\surd$", "–": "--", "‖": r"$\|$", "φ": r"$\varphi$"}
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 1.2em; color: #222; }
+table { border-collapse: collapse; margin: 0.6em 0 1.4em; }
+th, td { padding: 0.3em 0.8em; border-bottom: 1px solid #ddd; text-align: right; }
+th { border-bottom: 2px solid #888; }
+td.text, th.text { text-align: left; }
+td:not(.text) { white-space: nowrap; }
+p.footer { color: #666; font-size: 13px; }
+"""
+# Columns of the CSV file of a table's numbers.
+NUMBERS = ["part", "row", "label", "column", "value", "half_width", "low", "high", "unit"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Numbers of one place in a table, at full precision, and their text.
+
+    Attributes
+    ----------
+    text : str
+        Shows `value`, `half_width`, `low` and `high` in this order, rounded, without those that
+        are NaN.
+    unit : str
+        Of all of them.
+    """
+
+    text: str
+    unit: str
+    value: float = math.nan
+    half_width: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+
+    def __str__(self):
+        return self.text
+
+
+def number(value, digits=3):
+    """A number to `digits` significant digits: plain near one, else with a power of ten."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(value)))
+    if -2 <= exponent < 5:
+        decimals = max(digits - 1 - exponent, 0)
+        text = f"{value:,.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    mantissa, power = f"{value:.{digits - 1}e}".split("e")
+    mantissa = f"{float(mantissa):g}" if float(mantissa).is_integer() else mantissa
+    return f"{mantissa}×10{str(int(power)).translate(_SUPERSCRIPTS)}"
+
+
+def percent(share):
+    """A share as a percentage with one decimal; tiny ones are not rounded to zero."""
+    if share is None or math.isnan(share):
+        return "–"
+    if share == 0:
+        return "0 %"
+    if share < 0.0005:
+        return f"{number(100 * share, 2)} %"
+    return f"{100 * share:.1f} %"
+
+
+def markdown(frame):
+    """A data frame of text as a Markdown table, numbers to the right."""
+    frame = frame.map(_markdown_cell).rename(columns=_markdown_cell)
+    align = ["left"] * _text_columns(frame) + ["right"] * (frame.shape[1] - _text_columns(frame))
+    return frame.to_markdown(index=False, colalign=align, disable_numparse=True) + "\n"
+
+
+def latex(frame, caption, label):
+    """A data frame of text as a LaTeX table (booktabs)."""
+    escaped = frame.map(_latex_cell).rename(columns=_latex_cell)
+    text = _text_columns(frame)
+    return escaped.to_latex(
+        index=False,
+        escape=False,
+        caption=_latex_cell(caption),
+        label=label,
+        column_format="l" * text + "r" * (frame.shape[1] - text),
+    )
+
+
+def html_page(title, parts, footer):
+    """Data frames of text as one self-contained HTML page.
+
+    Parameters
+    ----------
+    parts : dict of str to pandas.DataFrame
+        Heading of each table.
+    """
+    body = [f"<h2>{html.escape(title)}</h2>"]
+    for heading, frame in parts.items():
+        text = _text_columns(frame)
+        body.append(f"<h3>{html.escape(heading)}</h3>\n<table>")
+        for tag, rows in (("th", [frame.columns]), ("td", frame.itertuples(index=False))):
+            for row in rows:
+                cells = "".join(
+                    f"<{tag}{' class=text' if k < text else ''}>{html.escape(str(cell))}</{tag}>"
+                    for k, cell in enumerate(row)
+                )
+                body.append(f"<tr>{cells}</tr>")
+        body.append("</table>")
+    body.append(f"<p class=footer>{html.escape(footer)}</p>")
+    return (
+        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        f"<meta name=viewport content='width=device-width'><title>{html.escape(title)}</title>"
+        f"<style>{STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+    )
+
+
+def write_documents(output, title, parts, footer, label):
+    """Write tables as Markdown, LaTeX and HTML to ``output.md``, ``output.tex``, ``output.html``.
+
+    And to ``output.numbers``, as CSV, every number that they show (`numbers_of`).
+
+    Parameters
+    ----------
+    parts : dict of str to pandas.DataFrame
+        Heading of each table, of words and of cells (`Cell`).
+    footer : str
+        Data, weights and notice behind the tables.
+    label : str
+        Stem of the LaTeX labels; the number of the part is added.
+    """
+    # A second line would not be part of LaTeX's comment.
+    footer = " ".join(footer.split())
+    sections = [f"{heading}:\n\n{markdown(frame)}" for heading, frame in parts.items()]
+    write_text(output.md, "\n".join([f"# {title}\n", *sections, f"{footer}\n"]))
+    tables = [
+        latex(frame, heading, f"{label}-{k}")
+        for k, (heading, frame) in enumerate(parts.items(), start=1)
+    ]
+    write_text(output.tex, "\n".join([f"% {footer}", *tables]))
+    write_text(output.html, html_page(title, parts, footer))
+    write_csv(output.numbers, numbers_of(parts))
+
+
+def numbers_of(parts):
+    """Every number of some tables, one cell a row.
+
+    Parameters
+    ----------
+    parts : dict of str to pandas.DataFrame
+        Heading of each table. Its leading columns hold words; in the others is a `Cell` wherever
+        a digit shows.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns part, row (counted from 1), label (what the columns of words say), column, value,
+        half_width, low, high and unit.
+
+    Raises
+    ------
+    WtrakError
+        If a digit shows in a column of numbers without the number behind it, or two columns have
+        the same name.
+    """
+    rows = []
+    for heading, frame in parts.items():
+        words = frame.attrs.get("text_columns", 1)
+        names = [str(name).strip() for name in frame.columns]
+        if len(set(names)) < len(names):
+            raise WtrakError(f"tables: {heading!r} has two columns of one name")
+        for place, cells in enumerate(frame.itertuples(index=False, name=None), start=1):
+            label = ", ".join(map(str, cells[:words]))
+            for name, cell in zip(names[words:], cells[words:], strict=True):
+                if isinstance(cell, Cell):
+                    about = {"part": heading, "row": place, "label": label, "column": name}
+                    rows.append(about | {name: getattr(cell, name) for name in NUMBERS[4:]})
+                elif re.search(r"\d|∞", str(cell)):
+                    raise WtrakError(f"tables: {cell!r} in {heading!r}, {name!r} is only text")
+    return pd.DataFrame(rows, columns=NUMBERS)
+
+
+def _markdown_cell(cell):
+    """The same text where a bar would end the cell."""
+    return str(cell).replace("|", r"\|")
+
+
+def _text_columns(frame):
+    """Number of leading columns that hold words; the rest hold numbers."""
+    return frame.attrs.get("text_columns", 1)
+
+
+def _latex_cell(cell):
+    out = "".join(_LATEX.get(char, char) for char in str(cell))
+    if "×10" in out:
+        mantissa, power = out.split("×10", 1)
+        digits = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+        run = len(power) - len(power.lstrip(digits))
+        plain = power[:run].translate(str.maketrans(digits, "-0123456789"))
+        out = rf"${mantissa}\times10^{{{plain}}}${power[run:]}"
+    return out.replace("×", r"$\times$") if r"\times" not in out else out

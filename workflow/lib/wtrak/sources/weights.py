@@ -1,0 +1,242 @@
+"""State dicts from files that nobody trusts."""
+
+import io
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.lib import format as npy
+from safetensors.torch import load_file
+
+from wtrak.errors import SourceError
+from wtrak.sources.archives import looks_like_html, opened_zip, unzip
+from wtrak.sources.pickles import Call, Named, Stored, read_pickle
+
+_MIB = 1024**2
+# The largest of torchvision's ResNets has 508 MB.
+_MAX_WEIGHTS_BYTES = 640 * _MIB
+# Of the part of a file that says what its tensors are.
+_MAX_PICKLE_BYTES = 16 * _MIB
+_MAX_SAFETENSORS_HEADER_BYTES = 4 * _MIB
+_MAX_NPY_HEADER_BYTES = 1000
+_MAX_DIMENSIONS = 8
+
+_STORAGES = {
+    "FloatStorage": torch.float32,
+    "DoubleStorage": torch.float64,
+    "HalfStorage": torch.float16,
+    "BFloat16Storage": torch.bfloat16,
+    "LongStorage": torch.int64,
+    "IntStorage": torch.int32,
+    "ShortStorage": torch.int16,
+    "CharStorage": torch.int8,
+    "ByteStorage": torch.uint8,
+    "BoolStorage": torch.bool,
+}
+_ORDERED = ("collections", "OrderedDict")
+_PARAMETER = ("torch._utils", "_rebuild_parameter")
+_TENSOR = (("torch._utils", "_rebuild_tensor_v2"), ("torch._utils", "_rebuild_tensor"))
+# All that a pickle of tensors names; nothing of it is called.
+_ADMITTED = {_ORDERED, _PARAMETER, *_TENSOR, *(("torch", name) for name in _STORAGES)}
+# What a file of torch.save begins with that is no zip: two pickles of a number.
+_LEGACY_MAGIC, _LEGACY_VERSION = 0x1950A86A20F9469CFC6C, 1001
+
+
+def read_state_dict(path):
+    """Read a state dict from ``.pth``/``.pt``, ``.safetensors`` or ``.npz`` as torch tensors.
+
+    Pickles are not executed: of those of torch.save only the description of tensors is read. All
+    that is kept in memory is the file's content, of at most 640 MiB.
+
+    Raises
+    ------
+    SourceError
+        If the file is of another kind or cannot be read.
+    """
+    path = Path(path)
+    readers = {".pth": _read_torch, ".pt": _read_torch}
+    readers |= {".safetensors": _read_safetensors, ".npz": _read_npz}
+    if path.suffix not in readers:
+        raise SourceError(f"{path.name}: a state dict is a .pth, .pt, .safetensors or .npz")
+    try:
+        if path.stat().st_size > _MAX_WEIGHTS_BYTES:
+            raise _too_large(path.stat().st_size)
+        state = readers[path.suffix](path)
+    # Damage is answered with many types, by zipfile and safetensors among others.
+    except Exception as error:
+        what = "an HTML page" if looks_like_html(path) else "damaged or unsafe"
+        first_line = str(error).strip().split("\n")[0][:200]
+        raise SourceError(f"{path.name} is {what}: {first_line}") from error
+    if state is None:
+        raise SourceError(f"{path.name} does not hold a flat state dict of tensors")
+    return state
+
+
+def _too_large(size):
+    return ValueError(f"it claims {size:,} bytes of weights; too large")
+
+
+def _checked(archive):
+    """The members of a zip, which may claim no more than weights have."""
+    size = sum(info.file_size for info in archive.infolist())
+    if size > _MAX_WEIGHTS_BYTES:
+        raise _too_large(size)
+    return archive.infolist()
+
+
+# --- torch.save ---
+
+
+def _read_torch(path):
+    with path.open("rb") as file:
+        is_zip = file.read(4) == b"PK\x03\x04"
+        file.seek(0)
+        return _read_zipped(path) if is_zip else _read_legacy(file)
+
+
+def _read_zipped(path):
+    """A zip of a folder: ``data.pkl`` describes the tensors, ``data/<key>`` are their storages."""
+    with opened_zip(path) as archive:
+        members = {info.filename.partition("/")[2]: info for info in _checked(archive)}
+        if "byteorder" in members and unzip(archive, members["byteorder"]) != b"little":
+            raise ValueError("it is of a machine of another byte order")
+        if members["data.pkl"].file_size > _MAX_PICKLE_BYTES:
+            raise ValueError(f"its pickle claims {members['data.pkl'].file_size:,} bytes")
+        found = read_pickle(io.BytesIO(unzip(archive, members["data.pkl"])), _ADMITTED)
+        tensors = _described(found)
+        return tensors and _built(tensors, lambda key: unzip(archive, members[f"data/{key}"]))
+
+
+def _read_legacy(file):
+    """Five pickles (two numbers, the machine, the tensors, keys of storages), then the storages."""
+    head = io.BytesIO(file.read(_MAX_PICKLE_BYTES))
+    magic, version, machine, found, keys = (read_pickle(head, _ADMITTED) for _ in range(5))
+    if (magic, version) != (_LEGACY_MAGIC, _LEGACY_VERSION) or not isinstance(keys, list):
+        raise ValueError("it is no file of torch.save")
+    end = file.seek(0, io.SEEK_END)
+    if not isinstance(machine, dict) or machine.get("little_endian") is not True:
+        raise ValueError("it is of a machine of another byte order")
+    tensors = _described(found)
+    if not tensors:
+        return tensors
+    file.seek(head.tell())
+    raw, sizes = {}, {one.key: (one.entries, one.dtype.itemsize) for one in tensors.values()}
+    for key in keys:
+        if not isinstance(key, str):
+            raise ValueError("the key of a storage is no text")
+        entries, itemsize = sizes[key]
+        if int.from_bytes(file.read(8), "little") != entries:
+            raise ValueError(f"the storage {key} is of another length than its tensors say")
+        # One read of a claimed length would set as much aside before it looks for the bytes.
+        if file.tell() + entries * itemsize > end:
+            raise ValueError("it is cut")
+        raw[key] = bytearray(file.read(entries * itemsize))
+    return _built(tensors, raw.pop)
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """What a pickle says of a tensor: a view of so many entries of a storage."""
+
+    key: str
+    dtype: torch.dtype
+    entries: int
+    offset: int
+    size: tuple
+    stride: tuple
+
+
+def _described(found):
+    """The tensors of a flat state dict, by name; None if it is of anything else."""
+    if isinstance(found, Call):
+        found = found.items if found.calls(_ORDERED) else None
+    if not isinstance(found, dict):
+        return None
+    tensors = {key: _tensor(value) for key, value in found.items()}
+    flat = all(isinstance(key, str) and value for key, value in tensors.items())
+    return tensors if flat else None
+
+
+def _tensor(call):
+    """What a call of torch's describes, or None if it is no tensor."""
+    if isinstance(call, Call) and call.calls(_PARAMETER) and call.arguments:
+        call = call.arguments[0]
+    if not isinstance(call, Call) or not call.calls(*_TENSOR) or len(call.arguments) < 4:
+        return None
+    stored, offset, size, stride = call.arguments[:4]
+    label = stored.label if isinstance(stored, Stored) else None
+    if not isinstance(label, tuple) or len(label) not in (5, 6) or label[0] != "storage":
+        raise ValueError("a tensor of no storage")
+    _, kind, key, _, entries, *view = label
+    if not isinstance(kind, Named) or kind.name not in _STORAGES or view not in ([], [None]):
+        raise ValueError("a storage of another kind")
+    if not isinstance(key, str) or not isinstance(size, tuple) or not isinstance(stride, tuple):
+        raise ValueError("a tensor without a shape")
+    numbers = (entries, offset, *size, *stride)
+    if not all(type(number) is int and 0 <= number < 2**40 for number in numbers):
+        raise ValueError("a tensor of an impossible shape")
+    # More entries than there are would be the same ones many times over.
+    if len(size) > _MAX_DIMENSIONS or len(size) != len(stride) or math.prod(size) > entries:
+        raise ValueError("a tensor of another shape than its storage")
+    return _Tensor(key, _STORAGES[kind.name], entries, offset, size, stride)
+
+
+def _built(tensors, read):
+    """The tensors, as views of storages whose bytes ``read(key)`` gives once for each."""
+    storages, state = {}, {}
+    for name, one in tensors.items():
+        if one.key not in storages:
+            storages[one.key] = one.dtype, _flat(read(one.key), one.dtype, one.entries)
+        dtype, flat = storages[one.key]
+        if (dtype, len(flat)) != (one.dtype, one.entries):
+            raise ValueError(f"{name} is of another kind than the storage it shares")
+        state[name] = flat.as_strided(one.size, one.stride, one.offset)
+    return state
+
+
+def _flat(raw, dtype, entries):
+    if len(raw) != entries * dtype.itemsize:
+        raise ValueError(f"a storage has {len(raw):,} bytes and claims {entries:,} entries")
+    return torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
+
+
+# --- safetensors ---
+
+
+def _read_safetensors(path):
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+    if size > _MAX_SAFETENSORS_HEADER_BYTES:
+        raise ValueError(f"its header claims {size:,} bytes; too large")
+    return load_file(path)
+
+
+# --- numpy ---
+
+
+def _read_npz(path):
+    with opened_zip(path) as archive:
+        return {
+            info.filename.removesuffix(".npy"): torch.from_numpy(_array(unzip(archive, info)))
+            for info in _checked(archive)
+        }
+
+
+def _array(raw):
+    """The array of a ``.npy`` file of numbers, of the shape that its length bears out."""
+    stream = io.BytesIO(raw[: 2 * _MAX_NPY_HEADER_BYTES])
+    version = npy.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"a .npy file of version {version}")
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran, dtype = read(stream, max_header_size=_MAX_NPY_HEADER_BYTES)
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
+        raise ValueError(f"an array of {dtype}, which no weights are")
+    if len(shape) > _MAX_DIMENSIONS or min(shape, default=0) < 0:
+        raise ValueError("an array of an impossible shape")
+    if math.prod(shape) * dtype.itemsize != len(raw) - stream.tell():
+        raise ValueError("an array claims another shape than it has bytes for")
+    values = np.frombuffer(raw, dtype, offset=stream.tell())
+    return values.reshape(shape, order="F" if fortran else "C")

@@ -1,0 +1,197 @@
+# Verdicts on the paper's claims, the page, the provenance, and the copy of results that is published.
+
+import hashlib
+
+from wtrak.job.versions import installed_versions
+
+
+def claim_sources():
+    """Results files that decide each claim, by its id; none where its experiment does not run.
+
+    ``claims.stand_ins`` puts another experiment in the place of one of the paper's.
+    """
+    out = {}
+    for claim in paper.claims():
+        name = config["claims"]["stand_ins"].get(claim["experiment"], claim["experiment"])
+        runs = name in plan.experiments() or claim["experiment"] not in paper.EXPERIMENTS
+        found = {
+            key: f"results/{claim[key]}".format(experiment=name)
+            for key in ("source", "sweep")
+            if claim[key]
+        }
+        out[claim["id"]] = found | {"experiment": name} if runs else {}
+    return out
+
+
+def claim_inputs():
+    """Results files that decide any claim."""
+    files = (found.get(key) for found in claim_sources().values() for key in ("source", "sweep"))
+    return sorted({path for path in files if path})
+
+
+def captions():
+    """Captions of figures and tables, by name."""
+    folder = ROOT / "workflow" / "report"
+    return {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.rst"))}
+
+
+def suite_of_results():
+    """Content hash of each file of the tests that run on results, and of what they read."""
+    columns = ROOT / "workflow" / "resources" / "columns.csv"
+    return [
+        f"{path.name}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
+        for path in [columns, *sorted((ROOT / "tests" / "results").glob("*.py"))]
+    ]
+
+
+rule claims:
+    input:
+        claim_inputs(),
+    output:
+        **table("claims", "Every claim, decided", category="Verdict"),
+    log:
+        "results/logs/claims.log",
+    benchmark:
+        "results/benchmarks/claims.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    params:
+        code=code("reporting/claims.py"),
+        claims=stable(paper.claims()),
+        inconsistencies=stable(paper.rows("paper_inconsistencies.csv")),
+        sources=stable(claim_sources()),
+        rules=stable(config["claims"]["rules"]),
+        notice=config["notice"],
+    message:
+        "Decide the paper's claims"
+    script:
+        "../scripts/reporting/claims.py"
+
+
+rule claims_figure:
+    input:
+        "results/tables/claims.csv",
+    output:
+        **figure("claims_figure", "The claims at a glance", category="Verdict"),
+    log:
+        "results/logs/claims_figure.log",
+    benchmark:
+        "results/benchmarks/claims_figure.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    params:
+        code=code("reporting/claims_figure.py"),
+        notice=config["notice"],
+    message:
+        "Draw the claims at a glance"
+    script:
+        "../scripts/reporting/claims_figure.py"
+
+
+# What the page shows and the repository publishes: verdicts first, galleries last.
+FIGURES[:] = [*sorted(FIGURES, key=lambda path: "/claims_figure." not in path), *GALLERIES]
+TABLES[:] = sorted(TABLES, key=lambda path: "/claims." not in path)
+PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]
+
+
+rule provenance:
+    input:
+        # Of every job behind the results: for wall times, and for versions of packages.
+        unpack(lambda w: LINEAGE.records_behind(FIGURES + TABLES)),
+        results=FIGURES + TABLES,
+        records=plan.all_records(),
+    output:
+        report(
+            "results/provenance.json",
+            caption="../report/provenance.rst",
+            category="Provenance",
+            labels={"file": "Provenance"},
+        ),
+    log:
+        "results/logs/provenance.log",
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("reporting/provenance.py"),
+        config=plan.published_config(),
+        # An update of a package re-runs this alone, so that the page says what was made before it.
+        versions=stable(installed_versions()),
+    message:
+        "Write down the configuration, versions, data, machine and times behind the results"
+    script:
+        "../scripts/reporting/provenance.py"
+
+
+rule page:
+    input:
+        figures=[path for path in FIGURES if path.endswith(".svg")],
+        tables=[path for path in TABLES if path.endswith(".html")],
+        claims="results/tables/claims.csv",
+        provenance="results/provenance.json",
+    output:
+        "results/index.html",
+    log:
+        "results/logs/page.log",
+    benchmark:
+        "results/benchmarks/page.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("reporting/page.py"),
+        captions=captions(),
+        notice=config["notice"],
+    message:
+        "Write the page with everything on it"
+    script:
+        "../scripts/reporting/page.py"
+
+
+rule check_results:
+    input:
+        PUBLISHED,
+        "results/index.html",
+    output:
+        "results/checks.xml",
+    log:
+        "results/logs/check_results.log",
+    benchmark:
+        "results/benchmarks/check_results.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(10),
+    params:
+        code=code("reporting/check_results.py"),
+        suite=suite_of_results(),
+    message:
+        "Check the results"
+    script:
+        "../scripts/reporting/check_results.py"
+
+
+rule publish:
+    input:
+        PUBLISHED,
+    output:
+        [path.replace("results/", "results/published/", 1) for path in PUBLISHED],
+    log:
+        "results/logs/publish.log",
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(500),
+        runtime=minutes(5),
+    params:
+        code=code("reporting/publish.py"),
+        notice=config["notice"],
+    message:
+        "Copy the figures, tables and provenance of this run to results/published"
+    script:
+        "../scripts/reporting/publish.py"

@@ -1,0 +1,130 @@
+# Datasets, images of one's own, human labels and backbone weights.
+
+
+def folder_megabytes(name):
+    """Memory for reading a folder of images: all of them, and once more while they are written."""
+    side = config["datasets"][name]["side"]
+    return 1000 + len(plan.folder_listing(name)) * 2 * 3 * side**2 // 10**6
+
+
+rule dataset:
+    output:
+        arrays="results/datasets/{dataset}.safetensors",
+        record="results/datasets/{dataset}.json",
+    log:
+        "results/logs/dataset/{dataset}.log",
+    benchmark:
+        "results/benchmarks/dataset/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=either(name for name in config["datasets"] if name not in plan.folders()),
+    retries: 2
+    conda:
+        "../../envs/wtrak.yaml"
+    # Where files lie is no property of the result, whose content is checked. As a resource
+    # it is not tracked, so that a new mirror re-runs nothing.
+    resources:
+        data_directory=config["data"]["directory"],
+        data_mirrors=":".join(config["data"]["mirrors"]),
+        mem_mb=megabytes(2000),
+        runtime=minutes(30),
+    # Nor are the code and the sources tracked: whatever they are, the content is that of the hash or
+    # is refused. Snakemake does not track a parameter that is a function of the resources.
+    params:
+        sources=lambda w, resources: config["data"]["sources"][
+            config["datasets"][w.dataset]["source"]
+        ],
+        content_sha256=plan.content_of,
+    message:
+        "Fetch and check the dataset {wildcards.dataset}"
+    script:
+        "../scripts/sources/dataset.py"
+
+
+# Without retries: a folder that cannot be used stays so.
+rule image_folder:
+    output:
+        arrays="results/datasets/{dataset}.safetensors",
+        record="results/datasets/{dataset}.json",
+        skipped="results/datasets/{dataset}.skipped.csv",
+    log:
+        "results/logs/image_folder/{dataset}.log",
+    benchmark:
+        "results/benchmarks/image_folder/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=either(plan.folders()),
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 4
+    resources:
+        mem_mb=lambda w, attempt: attempt * folder_megabytes(w.dataset),
+        runtime=minutes(60),
+    params:
+        code=code("sources/image_folder.py"),
+        path=lambda w: config["datasets"][w.dataset]["path"],
+        test_path=lambda w: config["datasets"][w.dataset].get("test_path"),
+        side=lambda w: config["datasets"][w.dataset]["side"],
+        n_files=lambda w: len(plan.folder_listing(w.dataset)),
+        # Changes with every file's name, size and time.
+        content=plan.content_of,
+    message:
+        "Read the images of {wildcards.dataset}"
+    script:
+        "../scripts/sources/image_folder.py"
+
+
+rule human_labels:
+    input:
+        dataset=plan.dataset_file(config["human_labels"]["dataset"]),
+    output:
+        labels="results/human_labels.safetensors",
+        record="results/human_labels.json",
+    log:
+        "results/logs/human_labels.log",
+    benchmark:
+        "results/benchmarks/human_labels.tsv"
+    retries: 2
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        data_directory=config["data"]["directory"],
+        data_mirrors=":".join(config["data"]["mirrors"]),
+        mem_mb=megabytes(1000),
+        runtime=minutes(15),
+    params:
+        code=code("sources/human_labels.py"),
+        sources=stable(config["data"]["sources"][config["human_labels"]["source"]]),
+        content_sha256=config["human_labels"]["content_sha256"],
+    message:
+        "Fetch and check the labels that people gave"
+    script:
+        "../scripts/sources/human_labels.py"
+
+
+rule backbone:
+    output:
+        weights="results/backbones/{backbone}.safetensors",
+        record="results/backbones/{backbone}.json",
+    log:
+        "results/logs/backbone/{backbone}.log",
+    benchmark:
+        "results/benchmarks/backbone/{backbone}.tsv"
+    retries: 2
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        data_directory=config["data"]["directory"],
+        data_mirrors=":".join(config["data"]["mirrors"]),
+        mem_mb=megabytes(2000),
+        runtime=minutes(15),
+    params:
+        code=code("sources/backbone.py"),
+        architecture=lambda w: config["backbones"][w.backbone]["architecture"],
+        weights=lambda w: config["backbones"][w.backbone]["weights"],
+        seed=lambda w: config["backbones"][w.backbone]["seed"],
+        sources=lambda w: stable(
+            config["data"]["sources"].get(config["backbones"][w.backbone]["weights"], [])
+        ),
+    message:
+        "Fetch and check the backbone {wildcards.backbone}"
+    script:
+        "../scripts/sources/backbone.py"

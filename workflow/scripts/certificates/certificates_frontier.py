@@ -1,0 +1,90 @@
+"""Share of pairs under every certificate, against the radius in deletions."""
+
+import matplotlib.pyplot as plt
+
+from wtrak.job.io import read_csv, read_json
+from wtrak.job.runtime import run
+from wtrak.reporting.plotting import (
+    EUCLIDEAN,
+    NATURAL,
+    NEUTRAL,
+    WIDTH,
+    experiment_label,
+    provenance_line,
+    save_figure,
+    set_style,
+)
+
+CURVES = {
+    ("euclidean", "paper"): ("Euclidean: paper's intervals", EUCLIDEAN, ":"),
+    ("euclidean", "direct"): ("Euclidean: direct", EUCLIDEAN, "-"),
+    ("natural", "paper"): ("natural: paper's intervals", NATURAL, ":"),
+    ("natural", "tight"): ("natural: tight intervals", NATURAL, "--"),
+    ("natural", "direct"): ("natural: direct", NATURAL, "-"),
+    ("natural", "rigorous"): ("natural: rigorous", "black", "-."),
+}
+REMOVED = {
+    "attack": ("removed sets, attacked", "#009E73", "v"),
+    "first_order": ("removed sets, first-order", "#CC79A7", "^"),
+    "rigorous": ("any set removed: certified", "black", "o"),
+    "exact": ("any one point removed: exact", "#009E73", "D"),
+    "replacement": ("any one point replaced: certified", "black", "s"),
+}
+
+
+def draw(axis, curve, deletions):
+    for (metric, method), (label, color, linestyle) in CURVES.items():
+        part = curve[(curve["metric"] == metric) & (curve["method"] == method)]
+        axis.plot(
+            part["deletions"], 100 * part["share"], color=color, linestyle=linestyle, label=label
+        )
+    for kind, (label, color, marker) in REMOVED.items():
+        part = deletions[deletions["kind"] == kind]
+        axis.errorbar(
+            part["removals"],
+            100 * part["share"],
+            yerr=100 * part["half_width"],
+            color=color,
+            marker=marker,
+            markersize=4.5,
+            linewidth=1.0,
+            capsize=2,
+            label=label,
+        )
+    ends = deletions.set_index(["kind", "removals"])["share"]
+    axis.fill_between(
+        ends["rigorous"].index,
+        100 * ends["rigorous"],
+        100 * ends["attack"],
+        color="#009E73",
+        alpha=0.15,
+        linewidth=0,
+        label="sets removed: the truth lies here",
+    )
+    axis.set_xscale("log")
+    axis.set_ylim(-2, 102)
+    axis.axvline(1.0, color=NEUTRAL, linewidth=0.8, linestyle=":")
+
+
+def main(smk):
+    set_style()
+    names = smk.params.experiments
+    figure, axes = plt.subplots(
+        len(names), 1, figsize=(WIDTH, 2.9 * len(names)), sharex=True, squeeze=False
+    )
+    inputs = zip(
+        axes[:, 0], names, smk.input.curves, smk.input.deletions, smk.input.records, strict=True
+    )
+    for axis, name, curve, deletions, record in inputs:
+        draw(axis, read_csv(curve), read_csv(deletions))
+        label = experiment_label(name, read_json(record)["n_train"])
+        axis.set_ylabel(f"{label}\npairs certified (%)")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", fontsize=7.5)
+    axes[-1, 0].set_xlabel("radius ε in median one-point deletions; points removed")
+    records = [read_json(path) for path in smk.input.provenance]
+    save_figure(figure, *smk.output, provenance_line(records, smk.params.notice))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

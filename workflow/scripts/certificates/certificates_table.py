@@ -1,0 +1,117 @@
+"""Table 2: pairs and top sets certified in every way, at chosen numbers of deletions."""
+
+import pandas as pd
+
+from wtrak.job.io import read_csv, read_json, write_csv
+from wtrak.job.runtime import run
+from wtrak.reporting.cells import percentage, plain
+from wtrak.reporting.plotting import provenance_line
+from wtrak.reporting.tables import write_documents
+
+TITLE = "Table 2: certified pairs, in deletions"
+METHODS = {
+    ("euclidean", "paper"): "Euclidean, paper's intervals",
+    ("euclidean", "tight"): "Euclidean, tight intervals",
+    ("euclidean", "direct"): "Euclidean, direct",
+    ("natural", "paper"): "natural, paper's intervals (capped)",
+    ("natural", "tight"): "natural, tight intervals",
+    ("natural", "direct"): "natural, direct",
+    ("natural", "rigorous"): "natural, rigorous",
+}
+KINDS = {
+    "exact": "no single removal turns the pair (exact)",
+    "replacement": "no replacement inside the ball turns it (certified)",
+    "rigorous": "no set of that size turns it (certified)",
+    "first_order": "removed sets, first-order",
+    "attack": "removed sets, attacked and recomputed",
+}
+
+
+def display_balls(frames):
+    """Certified shares: a method a row, a number of deletions a column."""
+    rows = []
+    for name, frame in frames.items():
+        for (metric, method), title in METHODS.items():
+            part = frame[(frame["metric"] == metric) & (frame["method"] == method)]
+            cells = {
+                f"{count:g} deletions": percentage(share, half)
+                for count, share, half in zip(
+                    part["deletions"], part["share"], part["half_width"], strict=True
+                )
+            }
+            rows.append({"experiment": name, "certificate": title} | cells)
+    table = pd.DataFrame(rows)
+    table.attrs["text_columns"] = 2
+    return table
+
+
+def display_removals(frames):
+    """Pairs that keep their order when whole sets go: a kind a row, a set size a column."""
+    rows = []
+    for name, frame in frames.items():
+        for kind, title in KINDS.items():
+            part = frame[frame["kind"] == kind]
+            cells = {
+                f"{count} removed": percentage(share, half)
+                for count, share, half in zip(
+                    part["removals"], part["share"], part["half_width"], strict=True
+                )
+            }
+            rows.append({"experiment": name, "pairs that keep their order": title} | cells)
+    table = pd.DataFrame(rows).fillna("")
+    table.attrs["text_columns"] = 2
+    return table
+
+
+def display_top_k(frames):
+    """Rigorous radius of the set of the k most influential points, over test points."""
+    rows = [
+        {
+            "experiment": name,
+            "set": f"top {k}",
+            "median radius (deletions)": plain(part["deletions"].median(), "deletions"),
+            "largest radius (deletions)": plain(part["deletions"].max(), "deletions"),
+        }
+        for name, frame in frames.items()
+        for k, part in frame.groupby("k")
+    ]
+    table = pd.DataFrame(rows)
+    table.attrs["text_columns"] = 2
+    return table
+
+
+def main(smk):
+    names = smk.params.experiments
+
+    def read(paths):
+        return {name: read_csv(path) for name, path in zip(names, paths, strict=True)}
+
+    balls, removals = read(smk.input.certificates), read(smk.input.deletions)
+    top_k = read(smk.input.top_k)
+    long = [
+        frame.assign(experiment=name, certificate=frame["metric"] + " " + frame["method"])
+        for name, frame in balls.items()
+    ]
+    long += [
+        frame.assign(experiment=name, certificate=frame["kind"], deletions=frame["removals"])
+        for name, frame in removals.items()
+    ]
+    columns = ["experiment", "certificate", "deletions", "share", "half_width"]
+    footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
+    parts = {
+        "Pairs certified within a Wasserstein ball, ± half of a 95 % interval": display_balls(
+            balls
+        ),
+        "Pairs whose order survives removals, ± half of a 95 % interval": display_removals(
+            removals
+        ),
+        "Radius within which the most influential set cannot change (rigorous)": display_top_k(
+            top_k
+        ),
+    }
+    write_csv(smk.output.csv, pd.concat(long)[columns])
+    write_documents(smk.output, TITLE, parts, footer, "tab:certificates")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,73 @@
+"""Penultimate activations of every image of a dataset, resumable after a kill."""
+
+import shutil
+import time
+from pathlib import Path
+
+import torch
+
+from wtrak.geometry.backbone import build_backbone, forward_activations
+from wtrak.job.io import (
+    load_arrays,
+    load_length,
+    load_metadata,
+    load_rows,
+    save_arrays,
+    sha256_file,
+)
+from wtrak.job.runtime import describe_device, progress, run, say, select_device
+from wtrak.job.shards import compute_in_shards, shard_folder
+
+
+def main(smk):
+    lengths = {
+        split: load_length(smk.input.dataset, f"{split}_images") for split in ("train", "test")
+    }
+    state = {k: torch.from_numpy(v) for k, v in load_arrays(smk.input.weights).items()}
+    device = select_device(smk.params.device)
+    settings = {
+        "architecture": smk.params.architecture,
+        "image_size": int(smk.wildcards.size),
+        "batch_size": smk.params.batch_size,
+        "precision": smk.params.precision,
+        "device": describe_device(device),
+    }
+    identity = settings | {
+        "dataset": load_metadata(smk.input.dataset)["content_sha256"],
+        "weights": sha256_file(smk.input.weights),
+        "code": list(smk.params.code),
+    }
+    model = build_backbone(smk.params.architecture, state, device)
+    # Beside the output and not one, so that what a killed pass had finished survives it.
+    folder = shard_folder(Path(smk.output[0]).with_suffix(".shards"), identity)
+    total = sum(lengths.values())
+    say(f"{total:,} images at {settings['image_size']} px on {settings['device']}")
+    start = time.monotonic()
+    out = {}
+    with progress(total, "activations", "images") as advance:
+        for split, length in lengths.items():
+            if not length:
+                # Images of one's own may come without a test set.
+                out[split] = out["train"][:0]
+                continue
+
+            def compute(first, last, name=f"{split}_images"):
+                return forward_activations(
+                    model,
+                    load_rows(smk.input.dataset, name, slice(first, last)),
+                    settings["image_size"],
+                    batch_size=settings["batch_size"],
+                    precision=settings["precision"],
+                    first_row=first,
+                )
+
+            out[split] = compute_in_shards(
+                compute, length, smk.params.shard_size, folder, split, advance
+            )
+    say(f"done in {time.monotonic() - start:,.0f} s")
+    save_arrays(smk.output[0], out, settings)
+    shutil.rmtree(folder.parent)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,94 @@
+"""Figure 2: eigenvalues of Q, and what each amplifies under the two metrics."""
+
+import matplotlib.pyplot as plt
+
+from wtrak.job.io import read_csv, read_json
+from wtrak.job.runtime import run
+from wtrak.reporting.plotting import (
+    NEUTRAL,
+    WIDTH,
+    experiment_label,
+    experiment_style,
+    provenance_line,
+    save_figure,
+    set_style,
+)
+from wtrak.reporting.tables import number
+
+
+def main(smk):
+    set_style()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.1))
+    inputs = zip(
+        smk.params.experiments,
+        smk.input.spectra,
+        smk.input.records,
+        smk.input.amplifications,
+        strict=True,
+    )
+    ridges = set()
+    for position, (name, spectrum, record, amplification) in enumerate(inputs):
+        record = read_json(record)
+        spectrum = read_csv(spectrum)
+        full = spectrum[spectrum["space"] == "full"]
+        style = experiment_style(position)
+        kappa = record["spaces"]["full"]["condition_number"]
+        label = f"{experiment_label(name, record['n_train'])}\nκ = {number(kappa)}"
+        left.plot(full["rank"], full["eigenvalue"], label=label, **style)
+        right.plot(full["rank"], 1 / full["eigenvalue"], **style)
+        realised = read_csv(amplification)
+        for metric in ("euclidean", "natural"):
+            right.plot(
+                realised["rank"],
+                realised[f"{metric}_median"].where(realised[f"{metric}_median"] > 0),
+                color=style["color"],
+                linewidth=0.4,
+                alpha=0.5,
+            )
+        ridges.add(record["ridge"])
+    for ridge in sorted(ridges):
+        left.axhline(ridge, color=NEUTRAL, linewidth=0.9, linestyle=":")
+        left.annotate(
+            f"ridge λ = {number(ridge)}",
+            (0.03, ridge),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, -3),
+            textcoords="offset points",
+            va="top",
+            fontsize=7.5,
+            color=NEUTRAL,
+        )
+    right.axhline(1.0, color="black", linewidth=1.6)
+    right.annotate(
+        "natural metric: 1 in every direction",
+        (0.03, 1.0),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, -4),
+        textcoords="offset points",
+        ha="left",
+        va="top",
+        fontsize=7.5,
+    )
+    right.annotate(
+        "Euclidean metric: 1/λ$_k$\nthin: realised, median test point",
+        (0.97, 0.72),
+        xycoords="axes fraction",
+        ha="right",
+        fontsize=7.5,
+    )
+    for axis in (left, right):
+        axis.set_yscale("log")
+        axis.set_xlabel("rank k of the eigenvalue")
+        axis.set_xlim(left=0)
+    left.set_ylabel("eigenvalue λ$_k$ of Q")
+    left.set_ylim(bottom=0.25 * min(ridges))
+    left.set_title("Spectrum of the feature covariance")
+    left.legend(loc="upper right")
+    right.set_ylabel("amplification along e$_k$")
+    right.set_title("What Q⁻¹ does to a unit step")
+    records = [read_json(path) for path in smk.input.provenance]
+    save_figure(figure, *smk.output, provenance_line(records, smk.params.notice))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,115 @@
+"""Figure 3: self-influence of test points and foreign inputs against their distance."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.stats import spearmanr
+
+from wtrak.geometry.ood import binned_medians
+from wtrak.job.io import read_csv, read_json
+from wtrak.job.runtime import run
+from wtrak.reporting.plotting import (
+    EXPERIMENTS,
+    NEUTRAL,
+    WIDTH,
+    experiment_label,
+    provenance_line,
+    save_figure,
+    set_style,
+)
+
+# Distance, self-influence, and what a panel is called.
+PANELS = [
+    ("distance", "si_predicted", "predicted label"),
+    ("distance_of_directions", "si_predicted", "predicted label"),
+    ("distance_of_directions", "si_true_label", "true label"),
+]
+DISTANCES = {"distance": "distance", "distance_of_directions": "distance of directions"}
+# Of each set; all of them are in the correlations and medians.
+DRAWN = 400
+# Behind words that points may cover.
+LEGIBLE = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.0}
+
+
+def draw(axis, frame, distance, column, colors):
+    for name, color in colors.items():
+        part = frame[frame["set"] == name]
+        part = part[part[column].notna() & (part[column] > 0)]
+        if part.empty:
+            continue
+        shown = part.iloc[:: max(len(part) // DRAWN, 1)]
+        axis.scatter(
+            shown[distance],
+            shown[column],
+            s=4,
+            color=color,
+            alpha=0.35,
+            linewidths=0,
+            rasterized=True,
+            label=name,
+        )
+    test = frame[(frame["set"] == "test") & frame[column].notna()]
+    axis.plot(
+        *binned_medians(test[distance].to_numpy(), test[column].to_numpy(), 20),
+        color="black",
+        linewidth=1.6,
+        label="medians of test points",
+    )
+    axis.axhline(frame["cap"].iloc[0], color="black", linestyle="--", linewidth=1.0)
+    axis.annotate(
+        "cap, 2 max SI",
+        (0.98, frame["cap"].iloc[0]),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="right",
+        fontsize=7.5,
+        bbox=LEGIBLE,
+    )
+    rho = spearmanr(test[distance], test[column]).statistic
+    over = int((test[column] > test["cap"]).sum())
+    axis.annotate(
+        f"test points: ρ = {rho:.2f}\n{over:,} of {len(test):,} capped",
+        (0.03, 0.03),
+        xycoords="axes fraction",
+        fontsize=7,
+        color=NEUTRAL,
+        bbox=LEGIBLE,
+    )
+
+
+def main(smk):
+    set_style()
+    names = smk.params.experiments
+    figure, axes = plt.subplots(
+        len(names),
+        len(PANELS),
+        figsize=(WIDTH, 2.7 * len(names) + 0.3),
+        sharex="col",
+        sharey="row",
+        squeeze=False,
+    )
+    inputs = zip(axes, names, smk.input.ood, smk.input.records, strict=True)
+    for row, name, ood, record in inputs:
+        frame = read_csv(ood)
+        foreign = [name for name in frame["set"].unique() if name != "test"]
+        colors = {"test": NEUTRAL} | dict(zip(foreign, EXPERIMENTS, strict=False))
+        for axis, (distance, column, title) in zip(row, PANELS, strict=True):
+            draw(axis, frame, distance, column, colors)
+            axis.set_yscale("log")
+            # Confident predictions go down to nothing; what lies below says no more.
+            values = frame["si_predicted"].dropna()
+            axis.set_ylim(bottom=max(np.quantile(values, 0.02), 1e-6))
+            axis.set_title(title)
+        row[0].set_ylabel(f"{experiment_label(name, read_json(record)['n_train'])}\nself-influence")
+    for axis, (distance, _, _) in zip(axes[-1], PANELS, strict=True):
+        axis.set_xlabel(f"{DISTANCES[distance]}, k = {smk.params.neighbours}")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    legend = figure.legend(handles, labels, loc="outside upper center", ncols=6, markerscale=3)
+    for handle in legend.legend_handles:
+        handle.set_alpha(1.0)
+    records = [read_json(path) for path in smk.input.provenance]
+    save_figure(figure, *smk.output, provenance_line(records, smk.params.notice))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

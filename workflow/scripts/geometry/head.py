@@ -1,0 +1,34 @@
+"""Fine-tune the last layer of one experiment on its training examples."""
+
+import numpy as np
+
+from wtrak.geometry.gradients import append_constant
+from wtrak.geometry.head import evaluate, train_head
+from wtrak.job.experiment import training_subset
+from wtrak.job.io import load_arrays, load_metadata, save_arrays, write_csv, write_json
+from wtrak.job.runtime import run, say, select_device
+
+
+def main(smk):
+    features = load_arrays(smk.input.activations, ["train", "test"])
+    labels = load_arrays(smk.input.dataset, ["train_labels", "test_labels"])
+    n_classes = len(load_metadata(smk.input.dataset)["classes"])
+    rows = training_subset(len(features["train"]), smk.params.n_train, smk.params.subset_seed)
+    train = append_constant(features["train"][rows]), labels["train_labels"][rows].astype(int)
+    test = append_constant(features["test"]), labels["test_labels"].astype(int)
+    # Images of one's own may come without a test set.
+    sets = {"train": train} | ({"test": test} if len(test[1]) else {})
+    weight, curve, record = train_head(
+        *train, n_classes, smk.params.recipe, select_device(smk.params.device), evaluation=sets
+    )
+    record |= {"recipe": smk.params.recipe, "n_train": len(rows), "n_test": len(test[1])}
+    for name, examples in sets.items():
+        record[name] = evaluate(weight, *examples)
+        say(f"{name}: accuracy {record[name]['accuracy']:.4f}")
+    save_arrays(smk.output.head, {"weight": weight, "train_index": rows.astype(np.int64)})
+    write_json(smk.output.record, record)
+    write_csv(smk.output.curve, curve)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

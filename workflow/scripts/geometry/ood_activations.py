@@ -1,0 +1,50 @@
+"""Penultimate activations of inputs unlike the data: other datasets, blur, inversion, noise."""
+
+import numpy as np
+import torch
+
+from wtrak.errors import WtrakError
+from wtrak.geometry.backbone import build_backbone, forward_activations
+from wtrak.geometry.ood import SYNTHETIC, synthetic_images
+from wtrak.job.io import load_arrays, save_arrays
+from wtrak.job.runtime import progress, run, select_device
+
+
+def main(smk):
+    n = smk.params.n_images
+    own = load_arrays(smk.input.dataset, ["test_images", "test_labels"])
+    if n > len(own["test_images"]):
+        raise WtrakError(f"ood.n_images is {n:,}, but there are {len(own['test_images']):,} images")
+    rng = np.random.default_rng(smk.params.seed)
+    images = {
+        kind: synthetic_images(kind, own["test_images"][:n], sigma=smk.params.blur_sigma, rng=rng)
+        for kind in SYNTHETIC
+    }
+    for name, path in zip(smk.params.datasets, smk.input.others, strict=True):
+        images[name] = load_arrays(path, ["test_images"])["test_images"][:n]
+    state = {k: torch.from_numpy(v) for k, v in load_arrays(smk.input.weights).items()}
+    model = build_backbone(smk.params.architecture, state, select_device(smk.params.device))
+    out, size = {}, smk.params.batch_size
+    with progress(sum(map(len, images.values())), "activations", "images") as advance:
+        for name, pixels in images.items():
+            parts = []
+            for start in range(0, len(pixels), size):
+                batch = pixels[start : start + size]
+                parts.append(
+                    forward_activations(
+                        model,
+                        batch,
+                        int(smk.wildcards.size),
+                        batch_size=size,
+                        precision=smk.params.precision,
+                        first_row=start,
+                    )
+                )
+                advance(len(batch))
+            out[name] = np.concatenate(parts)
+    # Blurred and inverted images keep their labels; the others have none.
+    save_arrays(smk.output[0], out)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,65 @@
+"""Table 7: wrong labels found by every detector, for heads that under- and over-fit."""
+
+import pandas as pd
+
+from wtrak.job.io import read_csv, read_json, write_csv
+from wtrak.job.runtime import run
+from wtrak.labels.noise import DETECTORS
+from wtrak.reporting.cells import count, mean_cell
+from wtrak.reporting.plotting import provenance_line
+from wtrak.reporting.tables import write_documents
+
+TITLE = "Table 7: wrong labels by head and size"
+SHARES = {
+    "accuracy_as_given": "given labels predicted",
+    "accuracy_as_true": "true labels predicted",
+    "memorised": "wrong labels learnt",
+}
+
+
+def rows_of(found, fits, heads, *, less_reference):
+    """One row a head and size: what it has learnt, and the average precision of each detector."""
+    for metrics, fit, head in zip(found, fits, heads, strict=True):
+        cells = {}
+        if not less_reference:
+            cells |= {title: mean_cell(fit[column], 3, "share") for column, title in SHARES.items()}
+        values = {
+            name: of.set_index("seed")["average_precision"]
+            for name, of in metrics.groupby("detector")
+        }
+        for name, title in DETECTORS.items():
+            if less_reference and name == "self_influence":
+                continue
+            of = values[name] - values["self_influence"] if less_reference else values[name]
+            cells[title] = mean_cell(of, 3, "share", "+" if less_reference else "")
+        yield {"head": head, "n": count(fit["n_train"].iloc[0], "points")} | cells
+
+
+def as_text(rows):
+    frame = pd.DataFrame(rows)
+    frame.attrs["text_columns"] = 1
+    return frame
+
+
+def main(smk):
+    fits = [read_csv(path) for path in smk.input.fits]
+    found = [read_csv(path) for path in smk.input.metrics]
+    heads = smk.params.heads
+    parts = {
+        title: as_text(rows_of(found, fits, heads, less_reference=less))
+        for title, less in {
+            "Average precision, mean over seeds, ± half of a 95 % interval": False,
+            "Average precision less that of self-influence, on the same seeds": True,
+        }.items()
+    }
+    footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
+    long = [
+        metrics.merge(fit, on="seed").assign(head=head)
+        for metrics, fit, head in zip(found, fits, heads, strict=True)
+    ]
+    write_csv(smk.output.csv, pd.concat(long, ignore_index=True))
+    write_documents(smk.output, TITLE, parts, footer, "tab:label-noise-fits")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,79 @@
+"""Table 6: wrong labels found by every detector, over seeds, and what self-influence adds."""
+
+import pandas as pd
+
+from wtrak.job.io import read_csv, read_json, write_csv
+from wtrak.job.runtime import run
+from wtrak.labels.noise import DETECTORS
+from wtrak.reporting.cells import fixed, mean_cell
+from wtrak.reporting.plotting import provenance_line
+from wtrak.reporting.tables import write_documents
+
+TITLE = "Table 6: wrong labels found"
+# Heading, decimals and unit of each.
+METRICS = {
+    "auroc": ("AUROC", 3, "share"),
+    "average_precision": ("average precision", 3, "share"),
+    "separation": ("separation", 2, "ratio"),
+    "recall_5": ("found in top 5 %", 3, "share"),
+    "recall_10": ("in top 10 %", 3, "share"),
+    "recall_20": ("in top 20 %", 3, "share"),
+}
+
+
+def summary_rows(metrics, papers):
+    """A detector a row, with the paper's numbers below self-influence where it has them."""
+    for (experiment, noise), of in metrics.groupby(["experiment", "noise"], sort=False):
+        for name, title in DETECTORS.items():
+            part = of[of["detector"] == name]
+            cells = {
+                heading: mean_cell(part[metric], decimals, unit)
+                for metric, (heading, decimals, unit) in METRICS.items()
+            }
+            yield {"experiment": experiment, "noise": noise, "detector": title} | cells
+            paper = papers.get(experiment, {}).get(noise, {})
+            if name == "self_influence" and paper:
+                cells = {
+                    heading: fixed(paper.get(metric), decimals, unit)
+                    for metric, (heading, decimals, unit) in METRICS.items()
+                }
+                yield {"experiment": experiment, "noise": noise, "detector": "the paper's"} | cells
+
+
+def difference_rows(metrics):
+    """Each detector less self-influence on the same seeds."""
+    for (experiment, noise), of in metrics.groupby(["experiment", "noise"], sort=False):
+        reference = of[of["detector"] == "self_influence"].set_index("seed")
+        for name, title in DETECTORS.items():
+            if name == "self_influence":
+                continue
+            part = of[of["detector"] == name].set_index("seed")
+            cells = {
+                heading: mean_cell(part[metric] - reference[metric], decimals, unit, "+")
+                for metric, (heading, decimals, unit) in METRICS.items()
+                if metric != "separation"
+            }
+            yield {"experiment": experiment, "noise": noise, "detector": title} | cells
+
+
+def as_text(rows):
+    frame = pd.DataFrame(rows)
+    frame.attrs["text_columns"] = 3
+    return frame
+
+
+def main(smk):
+    metrics = pd.concat(map(read_csv, smk.input.metrics), ignore_index=True)
+    parts = {
+        "Mean over seeds, ± half of a 95 % interval": as_text(
+            summary_rows(metrics, smk.params.paper)
+        ),
+        "Less self-influence, on the same seeds": as_text(difference_rows(metrics)),
+    }
+    footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
+    write_csv(smk.output.csv, metrics)
+    write_documents(smk.output, TITLE, parts, footer, "tab:label-noise")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,64 @@
+"""Table 8: suspicious labels of the data as they come, and what people say of them."""
+
+import pandas as pd
+
+from wtrak.job.io import read_json, write_csv
+from wtrak.job.runtime import run
+from wtrak.labels.ranking import RANKINGS, read_suspects
+from wtrak.reporting.cells import count, percentage
+from wtrak.reporting.plotting import provenance_line
+from wtrak.reporting.tables import write_documents
+
+TITLE = "Table 8: suspicious labels of the data as they come"
+NAMES = {
+    "self_influence": "self-influence",
+    "loss": "loss",
+    "out_of_fold_loss": "loss, out-of-fold",
+}
+
+
+def rows_of(experiment, frame, tops):
+    """Shares of the first so many by each score, and of all."""
+    sizes = [*(k for k in tops if k < len(frame)), len(frame)]
+    for score in RANKINGS:
+        ranked = frame.sort_values([score, "index"], ascending=[False, True])
+        for k in sizes if score == RANKINGS[-1] else sizes[:-1]:
+            top = ranked.head(k)
+            row = {"experiment": experiment, "ranked_by": score, "top": k}
+            if k == len(frame):
+                row["ranked_by"] = "all"
+            row["suggested_differs"] = (top["suggested_label"] != top["given_label"]).mean()
+            if "people_label" in top:
+                row["people_differ"] = (top["people_label"] != top["given_label"]).mean()
+                differ = top[top["people_label"] != top["given_label"]]
+                row["people_agree"] = (differ["people_label"] == differ["suggested_label"]).mean()
+            yield row
+
+
+def main(smk):
+    rows = [
+        row
+        for experiment, path in zip(smk.params.experiments, smk.input.suspects, strict=True)
+        for row in rows_of(experiment, read_suspects(path), smk.params.top)
+    ]
+    columns = ["experiment", "ranked_by", "top", "suggested_differs"]
+    frame = pd.DataFrame(rows, columns=[*columns, "people_differ", "people_agree"])
+    text = pd.DataFrame(
+        {
+            "experiment": frame["experiment"],
+            "ranked by": frame["ranked_by"].map(NAMES | {"all": "any (all images)"}),
+            "first": [count(k, "images") for k in frame["top"]],
+            "another label suggested": list(map(percentage, frame["suggested_differs"])),
+            "people give another label": list(map(percentage, frame["people_differ"])),
+            "of those, the suggested one": list(map(percentage, frame["people_agree"])),
+        }
+    )
+    text.attrs["text_columns"] = 2
+    footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
+    write_csv(smk.output.csv, frame)
+    parts = {"Among the first so many images, the most suspicious first": text}
+    write_documents(smk.output, TITLE, parts, footer, "tab:suspects")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,49 @@
+"""Checked weights of one backbone: from the first source that fits, or seeded and untrained."""
+
+from wtrak.errors import SourceError, WtrakError
+from wtrak.geometry.backbone import backbone_state, untrained_state
+from wtrak.job.io import save_arrays, sha256_file, write_json
+from wtrak.job.runtime import run
+from wtrak.sources.fetch import describe_source, first_working
+from wtrak.sources.weights import read_state_dict
+
+
+def main(smk):
+    architecture = smk.params.architecture
+    if smk.params.weights == "untrained":
+        state = backbone_state(architecture, untrained_state(architecture, smk.params.seed))
+        record = {
+            "weights": f"{architecture}, untrained, seed {smk.params.seed}",
+            "source": "random initialisation",
+        }
+    else:
+
+        def use(path, source):
+            try:
+                return backbone_state(architecture, read_state_dict(path))
+            except SourceError:
+                raise
+            except WtrakError as error:
+                raise SourceError(str(error)) from error
+
+        state, source, path = first_working(
+            smk.wildcards.backbone,
+            smk.params.sources,
+            use,
+            directory=smk.resources.data_directory,
+            mirrors=[folder for folder in smk.resources.data_mirrors.split(":") if folder],
+        )
+        record = {
+            "weights": source.get("description", path.name),
+            "source": describe_source(source),
+            "sha256": sha256_file(path),
+        }
+        if "notice" in source:
+            record["notice"] = source["notice"]
+    record |= {"backbone": smk.wildcards.backbone, "architecture": architecture}
+    save_arrays(smk.output.weights, {key: v.numpy() for key, v in state.items()}, record)
+    write_json(smk.output.record, record)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,77 @@
+"""Mistakes in a configuration, each as one line that names the key and what is allowed there."""
+
+import re
+from math import isfinite
+from pathlib import Path
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
+
+from wtrak_plan.references import broken_references
+
+SCHEMA = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.yaml"
+
+
+def problems_of(config):
+    """What is wrong with a configuration.
+
+    Parameters
+    ----------
+    config : dict
+        Merged, as Snakemake has it.
+
+    Returns
+    -------
+    list of str
+        Without repetitions. References between keys are checked where the schema holds.
+    """
+    schema = yaml.safe_load(SCHEMA.read_text("utf-8"))
+    # JSON Schema counts 2.0 as an integer, and NaN as above every minimum; here neither is.
+    types = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: type(value) is int
+    ).redefine("number", lambda _, value: type(value) in (int, float) and isfinite(value))
+    errors = sorted(
+        extend(Draft202012Validator, type_checker=types)(schema).iter_errors(config),
+        key=lambda error: [str(part) for part in error.absolute_path],
+    )
+    problems = [line for error in errors for line in _explain(error, schema["$defs"])]
+    return list(dict.fromkeys(problems or broken_references(config)))
+
+
+def name_folders(config):
+    """Give each folder of images that stands within an experiment the experiment's name."""
+    for name, block in config["experiments"].items():
+        if isinstance(block["dataset"], dict):
+            config["datasets"][name] = block["dataset"]
+            block["dataset"] = name
+
+
+def _explain(error, definitions):
+    """Lines that say a schema error in words: the key, its value, and what is allowed."""
+    path = [str(part) for part in error.absolute_path]
+    if "propertyNames" in error.absolute_schema_path:
+        path.append(str(error.instance))
+    key = ".".join(path)
+    allowed = error.schema.get("description", "")
+    allowed = f" ({allowed.rstrip('.')})" if allowed else ""
+    if error.validator == "additionalProperties":
+        known = sorted(error.schema.get("properties", {}))
+        for name in sorted(set(error.instance) - set(known)):
+            full = f"{key}.{name}" if key else name
+            yield f"{full}: unknown key; known here are {', '.join(known)}"
+    elif error.validator == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        for name in missing:
+            full = f"{key}.{name}" if key else name
+            about = error.schema["properties"].get(name, {})
+            about = definitions.get(about.get("$ref", "").rsplit("/", 1)[-1], about)
+            about = about.get("description", "")
+            yield f"{full}: missing{f' ({about})' if about else ''}"
+    else:
+        hint = ""
+        if error.validator == "type" and re.fullmatch(r"[-+]?\d+[eE][-+]?\d+", str(error.instance)):
+            hint = "; YAML takes this for text, a number is written with a point, as in 1.0e-3"
+        elif error.validator == "type" and re.fullmatch(r"-?\d+(\.\d*)?", str(error.instance)):
+            hint = "; within a block, --config passes numbers as text: use --configfile and a file"
+        yield f"{key}: {error.message}{allowed}{hint}"

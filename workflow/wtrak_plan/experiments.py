@@ -1,0 +1,210 @@
+"""What a configuration asks for: experiments to run, their settings, and files they share."""
+
+import hashlib
+from pathlib import Path
+
+# Between the name of an experiment and that of a variation of it.
+VARIED = "__"
+
+
+def stable(value):
+    """The same value with keys in alphabetical order at every level, for ``params``.
+
+    Snakemake compares parameters as text, and the order of merged configuration files varies.
+    """
+    if isinstance(value, dict):
+        return {key: stable(value[key]) for key in sorted(value)}
+    return [stable(item) for item in value] if isinstance(value, list) else value
+
+
+class Plan:
+    """Lookups in a validated configuration.
+
+    Methods that take `wildcards` are input functions of rules. Patterns hold ``{experiment}`` and
+    are filled in for every experiment that applies.
+
+    Parameters
+    ----------
+    config : dict
+        Must be the merged one of Snakemake, after `configuration.name_folders`.
+    """
+
+    def __init__(self, config):
+        self.config = config
+        self._listings = {}
+
+    # --- which experiments run ---
+
+    def _chosen(self, section, names):
+        """Those of some names that a section's list asks for; "all" asks for every one."""
+        return [name for name in names if section == "all" or name in section]
+
+    def chosen_experiments(self):
+        """Names of the experiments to run, in the order of the configuration."""
+        return self._chosen(self.config["run"]["experiments"], self.config["experiments"])
+
+    def experiments(self):
+        """Experiments to run that have test points, whose scores can be certified."""
+        blocks = {name: self.config["experiments"][name] for name in self.chosen_experiments()}
+        return [
+            name
+            for name, block in blocks.items()
+            if block["dataset"] not in self.folders()
+            or "test_path" in self.config["datasets"][block["dataset"]]
+        ]
+
+    def noisy(self, noise):
+        """Experiments to run whose labels a setting of label_noise makes wrong."""
+        chosen = self.config["label_noise"]["settings"][noise]["experiments"]
+        return self._chosen(chosen, self.experiments())
+
+    def removal_experiments(self):
+        """Experiments to run from which training points are removed."""
+        return self._chosen(self.config["removal"]["experiments"], self.experiments())
+
+    def tasks(self):
+        """Names of the tasks for convex models to run, in the order of the configuration."""
+        return self._chosen(self.config["wrif"]["run"], self.config["wrif"]["tasks"])
+
+    def variations(self):
+        """Names of the variations to compute, in the order of the configuration."""
+        names = self.config["assumptions"]["variations"]
+        return self._chosen(self.config["assumptions"]["run"], names)
+
+    def fits(self):
+        """Experiments on wrong labels with several heads and sizes, as name, head and n_train.
+
+        One that the configuration has under a name of its own goes by that. None where the
+        experiment that they vary is not to be run.
+        """
+        experiment = self.config["label_noise"]["fits"]["experiment"]
+        out = []
+        if experiment not in self.experiments():
+            return out
+        for head in self.config["label_noise"]["fits"]["heads"]:
+            for n_train in self.config["label_noise"]["fits"]["n_train"]:
+                name = f"{experiment}{VARIED}{head}_{n_train}"
+                wanted = self.experiment_block(name)
+                own = [
+                    one for one in self.experiments() if self.config["experiments"][one] == wanted
+                ]
+                out.append({"name": own[0] if own else name, "head": head, "n_train": n_train})
+        return out
+
+    # --- settings of one experiment ---
+
+    def experiment_block(self, name):
+        """Settings of an experiment, or of a variation of one.
+
+        Variations are those of the assumptions, as in ``cifar10__size_32``, and another head at
+        another size, as in ``cifar10__adam_5000``.
+        """
+        name, _, variation = name.partition(VARIED)
+        block, known = self.config["experiments"][name], self.config["assumptions"]["variations"]
+        if variation and variation not in known:
+            head, _, n_train = variation.rpartition("_")
+            return block | {"head": head, "n_train": int(n_train)}
+        return block | known.get(variation, {})
+
+    def setting(self, wildcards, key):
+        """A key of the experiment that the wildcards name."""
+        return self.experiment_block(wildcards.experiment)[key]
+
+    # --- datasets ---
+
+    def folders(self):
+        """Names of the datasets that are folders of images."""
+        return [name for name, block in self.config["datasets"].items() if "kind" in block]
+
+    def chosen_folders(self):
+        """Folders of images that the experiments to run are on."""
+        names = self.chosen_experiments()
+        used = {self.config["experiments"][name]["dataset"] for name in names}
+        return [name for name in self.folders() if name in used]
+
+    def folder_listing(self, name):
+        """Path, size and time of every file below a folder of images, without reading any."""
+        if name not in self._listings:
+            block = self.config["datasets"][name]
+            self._listings[name] = [
+                (path.as_posix(), path.lstat().st_size, path.lstat().st_mtime_ns)
+                for key in ("path", "test_path")
+                if key in block
+                for path in sorted(Path(block[key]).rglob("*"))
+                if not path.is_dir()
+            ]
+        return self._listings[name]
+
+    def content_of(self, wildcards):
+        """Hash of the content of the dataset that the wildcards name, directly or not.
+
+        Of a folder of images, which is decoded in no job yet, it is that of its listing.
+        """
+        name = getattr(wildcards, "dataset", None) or self.setting(wildcards, "dataset")
+        if name in self.folders():
+            return hashlib.sha256(repr(self.folder_listing(name)).encode()).hexdigest()
+        return self.config["datasets"][name]["content_sha256"]
+
+    def datasets_of_task(self, name):
+        """The dataset whose images a task is on, if it is on images, as a list."""
+        data = self.config["wrif"]["tasks"][name]["data"]
+        return [data] if data in self.config["datasets"] else []
+
+    # --- files that experiments share ---
+
+    def of_experiments(self, pattern):
+        """A path pattern for every experiment to run."""
+        return [pattern.format(experiment=name) for name in self.experiments()]
+
+    def dataset_file(self, name):
+        """The file of a dataset."""
+        return f"results/datasets/{name}.safetensors"
+
+    def dataset_of(self, wildcards):
+        """The file of the dataset that the wildcards name, directly or through an experiment."""
+        name = getattr(wildcards, "dataset", None) or self.setting(wildcards, "dataset")
+        return self.dataset_file(name)
+
+    def activations_of(self, wildcards):
+        """The activations that an experiment shares with all of its dataset, backbone and size."""
+        block = self.experiment_block(wildcards.experiment)
+        name = f"{block['dataset']}/{block['backbone']}/{block['image_size']}"
+        return f"results/activations/{name}.safetensors"
+
+    def people_of(self, wildcards):
+        """What people say of the labels of an experiment's dataset, if they were asked."""
+        known = self.setting(wildcards, "dataset") == self.config["human_labels"]["dataset"]
+        return ["results/human_labels.safetensors"] if known else []
+
+    # --- provenance ---
+
+    def records(self, names=None):
+        """Provenance records of the datasets and backbones of experiments, of all unless named."""
+        blocks = [self.config["experiments"][name] for name in names or self.experiments()]
+        return sorted(
+            {f"results/datasets/{block['dataset']}.json" for block in blocks}
+            | {f"results/backbones/{block['backbone']}.json" for block in blocks}
+        )
+
+    def records_of(self, wildcards):
+        """Provenance records of the dataset and backbone of one experiment."""
+        return self.records([wildcards.experiment])
+
+    def all_records(self):
+        """Provenance records of every dataset and backbone that is used."""
+        further = set()
+        if self.experiments():
+            further = {name for task in self.tasks() for name in self.datasets_of_task(task)}
+            further |= {*self.config["ood"]["datasets"], self.config["retraining"]["dataset"]}
+        named = {f"results/datasets/{name}.json" for name in further}
+        return sorted({*self.records(self.chosen_experiments()), *named})
+
+    def published_config(self):
+        """The configuration without the folders of this machine."""
+        own = dict(self.config)
+        own["data"] = {"sources": self.config["data"]["sources"]}
+        own["datasets"] = {
+            name: {key: value for key, value in block.items() if key not in ("path", "test_path")}
+            for name, block in self.config["datasets"].items()
+        }
+        return stable(own)

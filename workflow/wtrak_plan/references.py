@@ -1,0 +1,193 @@
+"""Mistakes that a schema cannot see: names that point nowhere, and sizes that do not fit."""
+
+from pathlib import Path
+
+from wtrak_plan import paper
+
+# Tables that scikit-learn ships, which convex models may be on.
+EMBEDDED_TABLES = ("breast_cancer", "diabetes", "wine")
+
+
+def broken_references(config):
+    """What is wrong between keys of a configuration that its schema admits, as a list of str."""
+    checks = (_data, _experiments, _assumptions, _convex, _removal, _claims, _labels, _sizes)
+    return [problem for check in checks for problem in check(config)]
+
+
+def _missing(config, key, name, section, also=()):
+    """A sentence if `name`, the value of `key`, is not in a section and not among `also`."""
+    known = config
+    for part in section.split("."):
+        known = known[part]
+    if name not in known and name not in also:
+        choices = ", ".join(sorted([*known, *also]))
+        yield f"{key}: {name!r} is not under {section}; known are {choices}"
+
+
+def _rising(key, values):
+    if values != sorted(values):
+        yield f"{key}: {values} is not in rising order"
+
+
+def _range(key, bounds):
+    low, high = bounds
+    if low >= high:
+        yield f"{key}: {low} is not below {high}"
+
+
+def _data(config):
+    """Folders that exist; sources of datasets, which have a format; sources of weights, without."""
+    formats = {
+        name: ["format" in source for source in sources]
+        for name, sources in config["data"]["sources"].items()
+    }
+    blocks = {f"datasets.{name}": block for name, block in config["datasets"].items()}
+    for name, block in config["experiments"].items():
+        if isinstance(block["dataset"], dict):
+            blocks[f"experiments.{name}.dataset"] = block["dataset"]
+            if name in config["datasets"]:
+                yield (
+                    f"experiments.{name}.dataset: there is a dataset {name!r} under datasets too; "
+                    "give the experiment another name"
+                )
+    for name, block in blocks.items():
+        for key in ("path", "test_path"):
+            if not Path(block.get(key, ".")).is_dir():
+                yield f"{name}.{key}: there is no folder {block[key]!r}"
+        if "kind" in block:
+            continue
+        key = f"{name}.source"
+        yield from _missing(config, key, block["source"], "data.sources")
+        if not all(formats.get(block["source"], [True])):
+            yield f"{key}: {block['source']!r} has a source without a format"
+    for name, block in config["backbones"].items():
+        key = f"backbones.{name}.weights"
+        yield from _missing(config, key, block["weights"], "data.sources", ["untrained"])
+        if any(formats.get(block["weights"], [False])):
+            yield f"{key}: {block['weights']!r} has a source with a format: a dataset"
+    human = config["human_labels"]
+    yield from _missing(config, "human_labels.source", human["source"], "data.sources")
+    yield from _missing(config, "human_labels.dataset", human["dataset"], "datasets")
+    for name in config["ood"]["datasets"]:
+        yield from _missing(config, "ood.datasets", name, "datasets")
+
+
+def _experiments(config):
+    for name, block in config["experiments"].items():
+        for field in ("dataset", "backbone", "head"):
+            if not isinstance(block[field], dict):
+                key = f"experiments.{name}.{field}"
+                yield from _missing(config, key, block[field], f"{field}s")
+        if config["refit"]["n_test"] > block["n_test_frontier"]:
+            yield (
+                f"refit.n_test: {config['refit']['n_test']} is more than n_test_frontier of "
+                f"{name}, {block['n_test_frontier']}"
+            )
+        if block["n_test_frontier"] > block["n_test_scored"]:
+            yield (
+                f"experiments.{name}.n_test_frontier: {block['n_test_frontier']} is more than "
+                f"n_test_scored, {block['n_test_scored']}"
+            )
+    if config["run"]["experiments"] != "all":
+        for name in config["run"]["experiments"]:
+            yield from _missing(config, "run.experiments", name, "experiments")
+
+
+def _assumptions(config):
+    block = config["assumptions"]
+    if block["run"] != "all":
+        for name in block["run"]:
+            yield from _missing(config, "assumptions.run", name, "assumptions.variations")
+    for name, changes in block["variations"].items():
+        if "head" in changes:
+            key = f"assumptions.variations.{name}.head"
+            yield from _missing(config, key, changes["head"], "heads")
+    yield from _rising("assumptions.ridges", block["ridges"])
+
+
+def _convex(config):
+    for name, task in config["wrif"]["tasks"].items():
+        key = f"wrif.tasks.{name}.data"
+        yield from _missing(config, key, task["data"], "datasets", EMBEDDED_TABLES)
+        if task["data"] in config["datasets"] and not {"classes", "pool"} <= set(task):
+            yield f"{key}: {task['data']!r} holds images, for which classes and pool are needed"
+    if config["wrif"]["run"] != "all":
+        for name in config["wrif"]["run"]:
+            yield from _missing(config, "wrif.run", name, "wrif.tasks")
+    yield from _range("wrif.orders.step_range", config["wrif"]["orders"]["step_range"])
+    name = config["robustness_gap"]["task"]
+    yield from _missing(config, "robustness_gap.task", name, "wrif.tasks")
+    if config["wrif"]["tasks"].get(name, {}).get("model", "logistic") != "logistic":
+        yield f"robustness_gap.task: {name!r} is not of the logistic model"
+
+
+def _removal(config):
+    if config["removal"]["experiments"] != "all":
+        for name in config["removal"]["experiments"]:
+            yield from _missing(config, "removal.experiments", name, "experiments")
+    anew = config["retraining"]
+    yield from _missing(config, "retraining.dataset", anew["dataset"], "datasets")
+    if "kind" in config["datasets"].get(anew["dataset"], {}):
+        yield f"retraining.dataset: {anew['dataset']!r} is a folder of images"
+    parts, count = anew["subsets"]["parts"], anew["subsets"]["count"]
+    if parts > count:
+        yield f"retraining.subsets.parts: {parts} is more than count, {count}"
+    yield from _rising("removal.shares", config["removal"]["shares"])
+    yield from _rising("retraining.removal.shares", anew["removal"]["shares"])
+
+
+def _claims(config):
+    for name, own in config["claims"]["stand_ins"].items():
+        yield from _missing(config, f"claims.stand_ins.{name}", own, "experiments")
+    for claim in paper.claims():
+        if claim["rule"] not in config["claims"]["rules"]:
+            yield f"claims.rules: {claim['rule']!r} is missing, which {claim['id']} needs"
+
+
+def _labels(config):
+    block = config["label_noise"]
+    tracin = block["tracin"]
+    yield from _missing(config, "label_noise.tracin", tracin, "heads")
+    if config["heads"].get(tracin, {}).get("optimizer") == "lbfgs":
+        yield f"label_noise.tracin: {tracin!r} is of lbfgs, which has no epochs"
+    fits = block["fits"]
+    yield from _missing(config, "label_noise.fits.experiment", fits["experiment"], "experiments")
+    yield from _missing(config, "label_noise.fits.setting", fits["setting"], "label_noise.settings")
+    for name in fits["heads"]:
+        yield from _missing(config, "label_noise.fits.heads", name, "heads")
+        for n_train in fits["n_train"]:
+            if f"{name}_{n_train}" in config["assumptions"]["variations"]:
+                yield (
+                    f"assumptions.variations.{name}_{n_train}: the name is that of head {name!r} "
+                    f"at n_train {n_train} in label_noise.fits"
+                )
+    yield from _missing(config, "label_noise.figure", block["figure"], "label_noise.settings")
+    known = config["human_labels"]["dataset"]
+    for name, noise in block["settings"].items():
+        key = f"label_noise.settings.{name}.experiments"
+        for experiment in noise["experiments"] if noise["experiments"] != "all" else ():
+            yield from _missing(config, key, experiment, "experiments")
+            dataset = config["experiments"].get(experiment, {}).get("dataset")
+            if noise["kind"] == "human" and dataset not in (known, None):
+                yield (f"{key}: human labels are of {known}, and {experiment!r} is of {dataset}")
+
+
+def _sizes(config):
+    size, batch = config["activations"]["shard_size"], config["activations"]["batch_size"]
+    if size % batch:
+        yield f"activations.shard_size: {size} is not a multiple of batch_size, {batch}"
+    yield from _range("frontier.share_range", config["frontier"]["share_range"])
+    yield from _range("certificates.deletion_range", config["certificates"]["deletion_range"])
+    block = config["theorems"]
+    if block["n_points"] < block["dimension"]:
+        yield (
+            f"theorems.n_points: {block['n_points']} is less than dimension, {block['dimension']}"
+        )
+    block = config["deletions"]
+    if block["attacked_per_test"] > block["pairs_per_test"]:
+        yield (
+            f"deletions.attacked_per_test: {block['attacked_per_test']} is more than "
+            f"pairs_per_test, {block['pairs_per_test']}"
+        )
+    yield from _rising("deletions.removals", config["deletions"]["removals"])
+    yield from _rising("refit.removals", config["refit"]["removals"])
