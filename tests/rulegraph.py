@@ -17,6 +17,9 @@ for _base, _name, _changes in re.findall(
 ):
     BLOCKS[_name] = BLOCKS[_base] + _changes
 
+# Figures and tables, as kind and name.
+SHOWN = re.findall(r'\*\*(figure|table)\(\s*"([\w{}]+)"', "".join(BLOCKS.values()))
+
 
 def functions():
     """The text of every function that rules may call, by name, of rules' files and of the plan."""

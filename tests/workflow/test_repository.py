@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from conftest import REPOSITORY, snakemake
-from rulegraph import BLOCKS, script_of
+from rulegraph import BLOCKS, SHOWN, script_of
 from wtrak.job.io import read_csv
 from wtrak.reporting.claims import short
 from wtrak.reporting.tables import markdown
@@ -21,10 +21,6 @@ from wtrak.reporting.tables import markdown
 SCRIPTS = REPOSITORY / "workflow" / "scripts"
 LIBRARY = REPOSITORY / "workflow" / "lib"
 RULES = sorted((REPOSITORY / "workflow" / "rules").glob("*.smk"))
-# Figures and tables, as kind and name.
-SHOWN = re.findall(
-    r'\*\*(figure|table)\(\s*"([\w{}]+)"', "".join(path.read_text("utf-8") for path in RULES)
-)
 PYTHON = sorted([*SCRIPTS.rglob("*.py"), *LIBRARY.rglob("*.py")])
 
 

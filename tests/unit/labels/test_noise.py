@@ -12,13 +12,13 @@ from problems import gradients
 from reference import covariance, explicit
 from wtrak.errors import WtrakError
 from wtrak.geometry.gradients import Gradients, reduce_to_sum_zero, residuals
+from wtrak.labels.catalogue import DETECTORS
 from wtrak.labels.detectors import (
     all_detectors,
     confident_learning,
     self_influence,
 )
 from wtrak.labels.noise import (
-    DETECTORS,
     KINDS,
     curves,
     detection,

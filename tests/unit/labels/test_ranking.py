@@ -14,7 +14,8 @@ from reference import covariance, explicit
 from wtrak.geometry.gradients import Gradients, append_constant, residuals
 from wtrak.geometry.head import train_head
 from wtrak.job.io import load_arrays, save_arrays, write_csv, write_json
-from wtrak.labels.ranking import RANKINGS, read_suspects, suspects
+from wtrak.labels.catalogue import RANKINGS
+from wtrak.labels.ranking import read_suspects, suspects
 
 CPU = torch.device("cpu")
 

@@ -19,8 +19,8 @@ import mlp_subsets as subsets_script
 import networks_table as table11_script
 from chain import call
 from wtrak.job.io import load_arrays, save_arrays, write_json
-from wtrak.removal.arms import ARMS
 from wtrak.removal.attribution import dot_products, geometric, last_layer_influence
+from wtrak.removal.catalogue import ARMS
 from wtrak.removal.datamodels import (
     METHODS,
     ceilings,

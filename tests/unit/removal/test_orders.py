@@ -19,11 +19,11 @@ from wtrak.geometry.head import evaluate, train_head
 from wtrak.job.experiment import training_subset
 from wtrak.job.io import save_arrays, write_json
 from wtrak.removal.arms import (
-    ARMS,
     faster_rows,
     times_faster,
     times_faster_over_seeds,
 )
+from wtrak.removal.catalogue import ARMS
 from wtrak.removal.orders import kept, neighbour_agreement, orders, rankings
 
 CPU = torch.device("cpu")
@@ -124,14 +124,14 @@ def test_ratios_have_intervals_over_seeds():
     even = made_up_curves({"random": [0.1] * 5, "helpful": [0.2, 0.2, 0.2, 0.2, 0.2]})
     rows = rows_of(even)
     assert len(rows) == len(ARMS) - 1
-    assert rows[ARMS["helpful"]]["at 10 %"].startswith("2 (2")
+    assert rows[ARMS["helpful"].title]["at 10 %"].startswith("2 (2")
     uneven = made_up_curves({"random": [0.1] * 5, "helpful": [0.1, 0.3, 0.2, 0.15, 0.25]})
-    cell = rows_of(uneven)[ARMS["helpful"]]["areas"]
+    cell = rows_of(uneven)[ARMS["helpful"].title]["areas"]
     middle, low, high = (float(part) for part in re.findall(r"[\d.]+", cell))
     assert middle == 2.0 and 1.2 <= low < 1.8 and 2.2 < high <= 2.8
     # Random removal of one seed in five lowers the loss: resamples of that seed know no ratio.
     unsure = made_up_curves({"random": [0.1, 0.1, 0.1, 0.1, -0.3], "helpful": [0.2] * 5})
-    cell = rows_of(unsure)[ARMS["helpful"]]["at 10 %"]
+    cell = rows_of(unsure)[ARMS["helpful"].title]["at 10 %"]
     assert cell.endswith("∞)")
 
 

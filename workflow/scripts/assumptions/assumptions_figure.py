@@ -6,14 +6,8 @@ import pandas as pd
 from wtrak.assumptions.comparison import AGGREGATES, numbers
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
-from wtrak.reporting.plotting import (
-    EUCLIDEAN,
-    EXPERIMENTS,
-    NEUTRAL,
-    provenance_line,
-    save_figure,
-    set_style,
-)
+from wtrak.reporting.palette import EUCLIDEAN, EXPERIMENTS, NEUTRAL
+from wtrak.reporting.plotting import provenance_line, save_figure, set_style
 
 QUANTITIES = {
     "condition_number": "κ(Q)",

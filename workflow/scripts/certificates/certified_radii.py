@@ -5,10 +5,8 @@ import numpy as np
 
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
+from wtrak.reporting.palette import EUCLIDEAN, NATURAL, NEUTRAL
 from wtrak.reporting.plotting import (
-    EUCLIDEAN,
-    NATURAL,
-    NEUTRAL,
     WIDTH,
     experiment_label,
     provenance_line,

@@ -7,7 +7,8 @@ import pandas as pd
 from wtrak.certificates.theorems import slope
 from wtrak.job.io import read_csv, write_csv
 from wtrak.job.runtime import run
-from wtrak.reporting.plotting import DASHES, EXPERIMENTS, NEUTRAL, WIDTH, save_figure, set_style
+from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
+from wtrak.reporting.plotting import DASHES, WIDTH, save_figure, set_style
 
 
 def main(smk):

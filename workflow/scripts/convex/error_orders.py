@@ -7,7 +7,8 @@ from wtrak.convex.error_orders import slopes_of
 from wtrak.job.io import read_csv
 from wtrak.job.runtime import run
 from wtrak.reporting.intervals import mean_with_interval
-from wtrak.reporting.plotting import EUCLIDEAN, NATURAL, WIDTH, save_figure, set_style
+from wtrak.reporting.palette import EUCLIDEAN, NATURAL
+from wtrak.reporting.plotting import WIDTH, save_figure, set_style
 
 KERNELS = {
     "hessian_only": ("Hessian only", EUCLIDEAN, "s", ":"),

@@ -6,7 +6,8 @@ import pandas as pd
 
 from wtrak.job.io import read_csv, write_csv
 from wtrak.job.runtime import run
-from wtrak.reporting.plotting import EUCLIDEAN, NATURAL, NEUTRAL, WIDTH, save_figure, set_style
+from wtrak.reporting.palette import EUCLIDEAN, NATURAL, NEUTRAL
+from wtrak.reporting.plotting import WIDTH, save_figure, set_style
 
 # Networks whose parameters end farther apart than this, as a multiple of the move, have hopped;
 # those whose outputs end nearer than that are the same with units in other places.

@@ -8,7 +8,8 @@ from wtrak.convex.wrif import LEAVE_ONE_OUT
 from wtrak.job.io import read_csv
 from wtrak.job.runtime import run
 from wtrak.reporting.intervals import mean_with_interval
-from wtrak.reporting.plotting import EXPERIMENTS, NEUTRAL, WIDTH, save_figure, set_style
+from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
+from wtrak.reporting.plotting import WIDTH, save_figure, set_style
 
 STYLES = {
     "influence": (EXPERIMENTS[0], "o", "-"),

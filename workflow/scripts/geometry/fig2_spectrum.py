@@ -4,8 +4,8 @@ import matplotlib.pyplot as plt
 
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
+from wtrak.reporting.palette import NEUTRAL
 from wtrak.reporting.plotting import (
-    NEUTRAL,
     WIDTH,
     experiment_label,
     experiment_style,

@@ -7,9 +7,8 @@ from scipy.stats import spearmanr
 from wtrak.geometry.ood import binned_medians
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
+from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
 from wtrak.reporting.plotting import (
-    EXPERIMENTS,
-    NEUTRAL,
     WIDTH,
     experiment_label,
     provenance_line,

@@ -4,7 +4,7 @@ import pandas as pd
 
 from wtrak.job.io import read_csv, read_json, write_csv
 from wtrak.job.runtime import run
-from wtrak.labels.noise import DETECTORS
+from wtrak.labels.catalogue import DETECTORS
 from wtrak.reporting.cells import count, mean_cell
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
@@ -27,11 +27,11 @@ def rows_of(found, fits, heads, *, less_reference):
             name: of.set_index("seed")["average_precision"]
             for name, of in metrics.groupby("detector")
         }
-        for name, title in DETECTORS.items():
+        for name, detector in DETECTORS.items():
             if less_reference and name == "self_influence":
                 continue
             of = values[name] - values["self_influence"] if less_reference else values[name]
-            cells[title] = mean_cell(of, 3, "share", "+" if less_reference else "")
+            cells[detector.title] = mean_cell(of, 3, "share", "+" if less_reference else "")
         yield {"head": head, "n": count(fit["n_train"].iloc[0], "points")} | cells
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from wtrak.job.io import read_csv, read_json, write_csv
 from wtrak.job.runtime import run
-from wtrak.labels.noise import DETECTORS
+from wtrak.labels.catalogue import DETECTORS
 from wtrak.reporting.cells import fixed, mean_cell
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
@@ -24,13 +24,13 @@ METRICS = {
 def summary_rows(metrics, papers):
     """A detector a row, with the paper's numbers below self-influence where it has them."""
     for (experiment, noise), of in metrics.groupby(["experiment", "noise"], sort=False):
-        for name, title in DETECTORS.items():
+        for name, detector in DETECTORS.items():
             part = of[of["detector"] == name]
             cells = {
                 heading: mean_cell(part[metric], decimals, unit)
                 for metric, (heading, decimals, unit) in METRICS.items()
             }
-            yield {"experiment": experiment, "noise": noise, "detector": title} | cells
+            yield {"experiment": experiment, "noise": noise, "detector": detector.title} | cells
             paper = papers.get(experiment, {}).get(noise, {})
             if name == "self_influence" and paper:
                 cells = {
@@ -44,7 +44,7 @@ def difference_rows(metrics):
     """Each detector less self-influence on the same seeds."""
     for (experiment, noise), of in metrics.groupby(["experiment", "noise"], sort=False):
         reference = of[of["detector"] == "self_influence"].set_index("seed")
-        for name, title in DETECTORS.items():
+        for name, detector in DETECTORS.items():
             if name == "self_influence":
                 continue
             part = of[of["detector"] == name].set_index("seed")
@@ -53,7 +53,7 @@ def difference_rows(metrics):
                 for metric, (heading, decimals, unit) in METRICS.items()
                 if metric != "separation"
             }
-            yield {"experiment": experiment, "noise": noise, "detector": title} | cells
+            yield {"experiment": experiment, "noise": noise, "detector": detector.title} | cells
 
 
 def as_text(rows):

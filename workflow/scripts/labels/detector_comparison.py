@@ -6,16 +6,10 @@ import pandas as pd
 
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
-from wtrak.labels.noise import DETECTORS
+from wtrak.labels.catalogue import DETECTORS
 from wtrak.reporting.intervals import mean_with_interval
-from wtrak.reporting.plotting import (
-    EXPERIMENTS,
-    NEUTRAL,
-    WIDTH,
-    provenance_line,
-    save_figure,
-    set_style,
-)
+from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
+from wtrak.reporting.plotting import WIDTH, provenance_line, save_figure, set_style
 
 METRICS = {"auroc": "AUROC", "average_precision": "average precision"}
 
@@ -47,7 +41,7 @@ def main(smk):
                 linewidth=1.0,
                 label=f"{experiment}: {noise}",
             )
-    axes[0].set_yticks(-np.arange(len(order)), [DETECTORS[name] for name in order])
+    axes[0].set_yticks(-np.arange(len(order)), [DETECTORS[name].title for name in order])
     axes[0].axvline(0.5, color=NEUTRAL, linewidth=0.9, linestyle=":")
     for axis, (metric, title) in zip(axes, METRICS.items(), strict=True):
         axis.set_xlabel(title)

@@ -6,27 +6,18 @@ import pandas as pd
 
 from wtrak.job.io import load_arrays, read_csv, read_json, write_csv
 from wtrak.job.runtime import run
+from wtrak.labels.catalogue import DETECTORS
 from wtrak.reporting.intervals import mean_with_interval
-from wtrak.reporting.plotting import (
-    EUCLIDEAN,
-    NATURAL,
-    NEUTRAL,
-    WIDTH,
-    provenance_line,
-    save_figure,
-    set_style,
-)
-
-DETECTORS = {
-    "self_influence": ("self-influence", NATURAL, "-"),
-    "loss": ("loss", "black", "--"),
-    "random": ("random", NEUTRAL, ":"),
-}
+from wtrak.reporting.palette import EUCLIDEAN, NATURAL
+from wtrak.reporting.plotting import WIDTH, provenance_line, save_figure, set_style
 
 
 def draw_curve(axis, curves, metrics, curve, metric):
     """Mean over seeds with a 95 % band, and its area in the legend."""
-    for name, (label, color, linestyle) in DETECTORS.items():
+    for name, detector in DETECTORS.items():
+        if detector.curve is None:
+            continue
+        color, linestyle = detector.curve
         part = curves[(curves["detector"] == name) & (curves["curve"] == curve)]
         values = part.pivot_table(index="x", columns="seed", values="y")
         summary = np.array([mean_with_interval(row) for row in values.to_numpy()])
@@ -37,7 +28,7 @@ def draw_curve(axis, curves, metrics, curve, metric):
             100 * mean,
             color=color,
             linestyle=linestyle,
-            label=f"{label} ({area:.3f})",
+            label=f"{detector.title} ({area:.3f})",
         )
         axis.fill_between(
             100 * values.index,

@@ -7,24 +7,12 @@ import matplotlib.pyplot as plt
 
 from wtrak.job.io import load_rows, read_json
 from wtrak.job.runtime import run
+from wtrak.labels.catalogue import DETECTORS
 from wtrak.labels.ranking import read_suspects
-from wtrak.reporting.plotting import (
-    EUCLIDEAN,
-    NEUTRAL,
-    WIDTH,
-    literal,
-    provenance_line,
-    save_figure,
-    set_style,
-)
+from wtrak.reporting.palette import EUCLIDEAN, NEUTRAL
+from wtrak.reporting.plotting import WIDTH, literal, provenance_line, save_figure, set_style
 
 COLUMNS = 8
-# What each ranking is called.
-SCORES = {
-    "self_influence": "self-influence",
-    "loss": "loss",
-    "out_of_fold_loss": "loss of heads that did not see the image",
-}
 # Who knows better than the given label, and how the caption says so.
 JUDGES = {"true_label": "truly wrong", "people_label": "another label by most of three people"}
 
@@ -70,10 +58,8 @@ def main(smk):
         if "path" in shown:
             name += " · " + shortened(PurePosixPath(example.path).name, 14)
         axis.set_xlabel(name, fontsize=5.5, labelpad=1.5, color=NEUTRAL)
-    figure.suptitle(
-        f"{smk.params.title}: given label → suggested label, by {SCORES[smk.params.rank_by]}",
-        fontsize=9.5,
-    )
+    score = DETECTORS[smk.params.rank_by].title
+    figure.suptitle(f"{smk.params.title}: given label → suggested label, by {score}", fontsize=9.5)
     line = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     if wrong is not None:
         share = judged(every)[0].mean()

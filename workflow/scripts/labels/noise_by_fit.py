@@ -7,26 +7,11 @@ from matplotlib.ticker import NullLocator
 
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
-from wtrak.labels.noise import DETECTORS
+from wtrak.labels.catalogue import DETECTORS
 from wtrak.reporting.intervals import mean_with_interval
-from wtrak.reporting.plotting import (
-    EXPERIMENTS,
-    NEUTRAL,
-    WIDTH,
-    provenance_line,
-    save_figure,
-    set_style,
-)
+from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
+from wtrak.reporting.plotting import WIDTH, provenance_line, save_figure, set_style
 
-SHOWN = {
-    "self_influence": (EXPERIMENTS[0], "o", "-"),
-    "hessian_influence": (EXPERIMENTS[4], "s", "-"),
-    "tracin": (EXPERIMENTS[3], "P", "-"),
-    "leave_one_out_loss": (EXPERIMENTS[2], "^", "--"),
-    "out_of_fold_loss": (EXPERIMENTS[1], "D", "--"),
-    "confident_learning": (EXPERIMENTS[5], "v", "--"),
-    "loss": ("black", "x", ":"),
-}
 SHARES = {
     "memorised": ("wrong labels learnt", EXPERIMENTS[5], "-"),
     "accuracy_as_true": ("true labels predicted", EXPERIMENTS[0], "--"),
@@ -69,12 +54,15 @@ def main(smk):
         chosen = [k for k, name in enumerate(smk.params.heads) if name == head]
         metrics = pd.concat(found[k] for k in chosen)
         fit = pd.concat(fits[k] for k in chosen)
-        for name, (color, marker, linestyle) in SHOWN.items():
+        for name, detector in DETECTORS.items():
+            if detector.style is None:
+                continue
+            color, marker, linestyle = detector.style
             draw(
                 top,
                 metrics[metrics["detector"] == name],
                 "average_precision",
-                label=DETECTORS[name],
+                label=detector.title,
                 color=color,
                 marker=marker,
                 linestyle=linestyle,

@@ -4,17 +4,13 @@ import pandas as pd
 
 from wtrak.job.io import read_json, write_csv
 from wtrak.job.runtime import run
-from wtrak.labels.ranking import RANKINGS, read_suspects
+from wtrak.labels.catalogue import DETECTORS, RANKINGS
+from wtrak.labels.ranking import read_suspects
 from wtrak.reporting.cells import count, percentage
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
 TITLE = "Table 8: suspicious labels of the data as they come"
-NAMES = {
-    "self_influence": "self-influence",
-    "loss": "loss",
-    "out_of_fold_loss": "loss, out-of-fold",
-}
 
 
 def rows_of(experiment, frame, tops):
@@ -43,10 +39,11 @@ def main(smk):
     ]
     columns = ["experiment", "ranked_by", "top", "suggested_differs"]
     frame = pd.DataFrame(rows, columns=[*columns, "people_differ", "people_agree"])
+    titles = {name: DETECTORS[name].title for name in RANKINGS} | {"all": "any (all images)"}
     text = pd.DataFrame(
         {
             "experiment": frame["experiment"],
-            "ranked by": frame["ranked_by"].map(NAMES | {"all": "any (all images)"}),
+            "ranked by": frame["ranked_by"].map(titles),
             "first": [count(k, "images") for k in frame["top"]],
             "another label suggested": list(map(percentage, frame["suggested_differs"])),
             "people give another label": list(map(percentage, frame["people_differ"])),

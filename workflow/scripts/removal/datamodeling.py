@@ -6,15 +6,8 @@ import numpy as np
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
 from wtrak.removal.datamodels import CEILING, METHODS
-from wtrak.reporting.plotting import (
-    DASHES,
-    EXPERIMENTS,
-    NEUTRAL,
-    WIDTH,
-    provenance_line,
-    save_figure,
-    set_style,
-)
+from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
+from wtrak.reporting.plotting import DASHES, WIDTH, provenance_line, save_figure, set_style
 
 COLORS = [*EXPERIMENTS, "black", NEUTRAL]
 MARKERS = "os^vDPx+"

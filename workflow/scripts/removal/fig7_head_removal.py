@@ -5,8 +5,8 @@ import numpy as np
 
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
-from wtrak.removal.arms import ARMS
-from wtrak.removal.curves import STYLES, draw_curves
+from wtrak.removal.catalogue import ARMS
+from wtrak.removal.curves import draw_curves
 from wtrak.reporting.intervals import mean_with_interval
 from wtrak.reporting.plotting import WIDTH, provenance_line, save_figure, set_style
 
@@ -20,23 +20,24 @@ TRAITS = {
 def draw_traits(axis, removed, traits):
     """What the points that each arm removes first are like."""
     for k, (trait, label) in enumerate(traits.items()):
-        for row, arm in enumerate(STYLES):
-            values = 100 * removed.loc[removed["arm"] == arm, trait]
+        for row, (name, arm) in enumerate(ARMS.items()):
+            values = 100 * removed.loc[removed["arm"] == name, trait]
             mean, half = mean_with_interval(values)
             axis.errorbar(
                 mean,
                 -row + 0.15 - 0.3 * k,
                 xerr=np.nan_to_num(half),
-                color=STYLES[arm][0],
+                color=arm.color,
                 marker="os"[k],
-                markerfacecolor=STYLES[arm][0] if k == 0 else "white",
+                markerfacecolor=arm.color if k == 0 else "white",
                 markersize=4,
                 label=label if row == 0 else None,
             )
-    axis.set_yticks(-np.arange(len(STYLES)), [ARMS[arm] for arm in STYLES], fontsize=7)
+    titles = [arm.title for arm in ARMS.values()]
+    axis.set_yticks(-np.arange(len(ARMS)), titles, fontsize=7)
     axis.set_xlim(-3, 103)
     # Room for the legend below the last arm.
-    axis.set_ylim(-len(STYLES) - 0.9, 0.6)
+    axis.set_ylim(-len(ARMS) - 0.9, 0.6)
     axis.set_xlabel("of the points removed first (%)")
     axis.legend(fontsize=6, loc="lower right")
 

@@ -4,7 +4,8 @@ import pandas as pd
 
 from wtrak.job.io import read_csv, read_json, write_csv
 from wtrak.job.runtime import run
-from wtrak.removal.arms import ARMS, faster_rows, times_faster_over_seeds
+from wtrak.removal.arms import faster_rows, times_faster_over_seeds
+from wtrak.removal.catalogue import ARMS
 from wtrak.reporting.cells import mean_cell
 from wtrak.reporting.intervals import mean_with_interval
 from wtrak.reporting.plotting import provenance_line
@@ -25,25 +26,25 @@ def accuracy_rows(experiment, curves):
     start = curves[curves["arm"] == "none"]
     row = {"experiment": experiment, "removed first": "none"}
     yield row | {"0 %": mean_cell(100 * start["accuracy"], 2, "%")}
-    for arm, title in ARMS.items():
-        of = curves[curves["arm"] == arm]
+    for name, arm in ARMS.items():
+        of = curves[curves["arm"] == name]
         cells = {
             f"{100 * share:g} %": mean_cell(100 * part["accuracy"], 2, "%")
             for share, part in of.groupby("share")
         }
-        yield {"experiment": experiment, "removed first": title} | cells
+        yield {"experiment": experiment, "removed first": arm.title} | cells
 
 
 def trait_rows(experiment, removed):
     """What the points that each arm removes first are like."""
-    for arm, title in ARMS.items():
-        of = removed[removed["arm"] == arm]
+    for name, arm in ARMS.items():
+        of = removed[removed["arm"] == name]
         cells = {
             name: mean_cell(scale * of[trait], decimals, unit)
             for trait, (name, scale, decimals, unit) in TRAITS.items()
             if trait in of
         }
-        yield {"experiment": experiment, "removed first": title} | cells
+        yield {"experiment": experiment, "removed first": arm.title} | cells
 
 
 def numbers(experiment, curves, removed, faster):

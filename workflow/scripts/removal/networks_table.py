@@ -5,7 +5,8 @@ import pandas as pd
 
 from wtrak.job.io import load_arrays, read_csv, read_json, write_csv
 from wtrak.job.runtime import run
-from wtrak.removal.arms import ARMS, faster_rows, times_faster_over_seeds
+from wtrak.removal.arms import faster_rows, times_faster_over_seeds
+from wtrak.removal.catalogue import ARMS
 from wtrak.removal.datamodels import CEILING, METHODS
 from wtrak.reporting.cells import fixed, mean_cell, plain, with_decimals
 from wtrak.reporting.plotting import provenance_line
@@ -17,7 +18,8 @@ WAYS = {"loop": "one after the other", "stack": "side by side"}
 
 def loss_rows(curves):
     """Test loss of each arm at every share."""
-    for arm, title in ({"none": "none"} | ARMS).items():
+    titles = {"none": "none"} | {name: arm.title for name, arm in ARMS.items()}
+    for arm, title in titles.items():
         of = curves[curves["arm"] == arm]
         yield {"removed first": title} | {
             f"{100 * share:g} %": mean_cell(part["loss"], 4, "nats")

@@ -6,7 +6,8 @@ import numpy as np
 from wtrak.job.io import read_csv
 from wtrak.job.runtime import run
 from wtrak.reporting.claims import DIRECTION, NOT_REPRODUCED, NOT_RUN, REFUTED, REPRODUCED, UNSTATED
-from wtrak.reporting.plotting import NEUTRAL, WIDTH, save_figure, set_style
+from wtrak.reporting.palette import NEUTRAL
+from wtrak.reporting.plotting import WIDTH, save_figure, set_style
 
 STYLES = {
     REPRODUCED: ("#009E73", "o"),

@@ -58,7 +58,7 @@ def confident_learning(out_of_fold, labels):
 def all_detectors(
     weight, out_of_fold, tracin, activations, labels, *, gradient, ridge, penalty, rng, **options
 ):
-    """Every score of one noisy training set, by name, each of shape (n,).
+    """Every score of `catalogue.DETECTORS` of one noisy training set, each of shape (n,).
 
     Parameters
     ----------

@@ -12,21 +12,6 @@ from wtrak.errors import WtrakError
 
 KINDS = ("uniform", "pair")
 REVIEWED = (0.05, 0.10, 0.20)
-# What a figure or table calls each score of `detectors`.
-DETECTORS = {
-    "self_influence": "self-influence",
-    "hessian_influence": "self-influence, Hessian",
-    "tracin": "TracIn over epochs",
-    "loss": "loss",
-    "el2n": "EL2N, ‖e‖",
-    "gradient_norm": "gradient norm, ‖e‖‖h‖",
-    "margin": "margin",
-    "leave_one_out_loss": "loss, leave-one-out",
-    "out_of_fold_loss": "loss, out-of-fold",
-    "confident_learning": "confident learning",
-    "leverage": "label-free leverage",
-    "random": "random",
-}
 
 
 def flip_labels(labels, kind, rate, n_classes, rng):

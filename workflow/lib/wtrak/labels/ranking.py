@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-# Scores by which they may be ranked.
-RANKINGS = ("self_influence", "loss", "out_of_fold_loss")
+from wtrak.labels.catalogue import RANKINGS
 
 
 def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
@@ -17,13 +16,13 @@ def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
     given : numpy.ndarray, shape (n,), integers
         Labels as given.
     scores : dict of str to numpy.ndarray, shape (n,)
-        The `RANKINGS`.
+        The `catalogue.RANKINGS`.
     out_of_fold : numpy.ndarray, shape (n, C)
         Logits by heads that have not seen the example; the largest is the suggested label.
     classes : list of str
         Names of the C classes.
     rank_by : str
-        One of the `RANKINGS`.
+        One of the `catalogue.RANKINGS`.
     also : numpy.ndarray, shape (n,)
         Further columns.
 

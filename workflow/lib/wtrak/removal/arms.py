@@ -1,21 +1,10 @@
-"""Arms of removal: their names, and how much faster one raises the test loss than another."""
+"""How much faster one order of removal raises the test loss than another."""
 
 import numpy as np
 import pandas as pd
 
+from wtrak.removal.catalogue import ARMS
 from wtrak.reporting.cells import with_ends
-
-# What a figure or table calls each order in which training points are removed.
-ARMS = {
-    "helpful": "most helpful, Σₜτ",
-    "harmful": "most harmful, −Σₜτ",
-    "magnitude": "largest Σₜ|τ|",
-    "certified": "certified Σₜ|τ|",
-    "self_influence": "self-influence",
-    "loss": "loss",
-    "random": "random",
-    "balanced": "random, by class",
-}
 
 
 def times_faster(shares, rises, random_rises):
@@ -104,4 +93,4 @@ def faster_rows(faster):
         cells = {
             row.reading: with_ends(row.value, row.low, row.high, "ratio") for row in of.itertuples()
         }
-        yield {"removed first": ARMS[arm]} | cells
+        yield {"removed first": ARMS[arm].title} | cells

@@ -2,20 +2,8 @@
 
 import numpy as np
 
-from wtrak.removal.arms import ARMS
+from wtrak.removal.catalogue import ARMS
 from wtrak.reporting.intervals import mean_with_interval
-from wtrak.reporting.plotting import EXPERIMENTS, NEUTRAL
-
-STYLES = {
-    "helpful": (EXPERIMENTS[0], "o", "-"),
-    "harmful": (EXPERIMENTS[1], "s", "-"),
-    "magnitude": (EXPERIMENTS[2], "^", "-"),
-    "certified": (EXPERIMENTS[4], "v", "--"),
-    "self_influence": (EXPERIMENTS[5], "D", "-"),
-    "loss": (EXPERIMENTS[3], "P", "--"),
-    "random": (NEUTRAL, "x", ":"),
-    "balanced": ("black", "+", ":"),
-}
 
 
 def draw_curves(axis, curves, metric, scale):
@@ -31,16 +19,17 @@ def draw_curves(axis, curves, metric, scale):
     start = scale * mean_with_interval(curves.loc[curves["arm"] == "none", metric])[0]
     means = scale * curves.groupby(["arm", "share"])[metric].mean()
     room = 0.15 * (means.max() - means.min())
-    for arm, (color, marker, linestyle) in STYLES.items():
-        part = curves[curves["arm"] == arm]
+    for name, arm in ARMS.items():
+        part = curves[curves["arm"] == name]
         groups = list(part.groupby("share"))
         summary = scale * np.array([mean_with_interval(of[metric]) for _, of in groups])
         shares = np.array([0.0, *(100 * share for share, _ in groups)])
         mean = np.append(start, summary[:, 0])
         half = np.append(0.0, np.nan_to_num(summary[:, 1]))
-        style = {"color": color, "linestyle": linestyle, "marker": marker}
-        axis.plot(shares, mean, markersize=3, label=ARMS[arm], **style)
-        axis.fill_between(shares, mean - half, mean + half, color=color, alpha=0.15, linewidth=0)
+        style = {"color": arm.color, "linestyle": arm.line, "marker": arm.marker}
+        axis.plot(shares, mean, markersize=3, label=arm.title, **style)
+        band = {"color": arm.color, "alpha": 0.15, "linewidth": 0}
+        axis.fill_between(shares, mean - half, mean + half, **band)
     # Bands of few fits would stretch the scale far beyond the curves.
     axis.set_ylim(means.min() - room, means.max() + room)
     axis.set_xlabel("removed (%)")

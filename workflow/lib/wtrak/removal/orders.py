@@ -23,7 +23,7 @@ def rankings(trak, self_influence, losses, lipschitz, epsilon):
     Returns
     -------
     dict of str to numpy.ndarray, shape (n,)
-        Named as in `removal_arms.ARMS`, without the random ones.
+        Named as in `catalogue.ARMS`, without the random ones.
     """
     total, magnitude = trak.sum(axis=0, dtype=np.float64), np.abs(trak)
     sure = magnitude > epsilon * lipschitz.test[:, None] * lipschitz.train

@@ -7,14 +7,10 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 
 from wtrak.job.io import atomic_path
+from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
 
 mpl.use("Agg")  # no display on a cluster node
 
-# Okabe–Ito colours: told apart in every common form of colour blindness and in grey print.
-EUCLIDEAN = "#D55E00"
-NATURAL = "#0072B2"
-NEUTRAL = "#555555"
-EXPERIMENTS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"]
 DASHES = ["-", "--", "-.", ":"]
 
 WIDTH = 7.2  # inches: two columns of a page

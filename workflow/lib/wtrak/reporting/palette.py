@@ -1,0 +1,7 @@
+"""Colours of figures, for catalogues that say how something looks without drawing it."""
+
+# Okabe–Ito colours: told apart in every common form of colour blindness and in grey print.
+EUCLIDEAN = "#D55E00"
+NATURAL = "#0072B2"
+NEUTRAL = "#555555"
+EXPERIMENTS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"]
