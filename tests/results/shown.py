@@ -48,7 +48,7 @@ def agrees(shown, values):
 def html_tables(page):
     """Rows of cells of each table of an HTML page, by its heading; the first row is the head."""
     out = {}
-    pattern = r"<h3>(.*?)</h3>\s*(?:<div class=scroll>)?<table>(.*?)</table>"
+    pattern = r'<h3>(.*?)</h3>\s*(?:<div class="scroll">)?<table>(.*?)</table>'
     for heading, body in re.findall(pattern, page, flags=re.S):
         out[html.unescape(heading)] = html_rows(body)
     return out

@@ -68,7 +68,7 @@ def page(results):
 def test_page_shows_the_numbers_of_the_tables(results, page):
     """The page would be of another run than the tables."""
     for name, _, numbers in tables(results):
-        (section,) = re.findall(rf"<details id={name}>(.*?)</details>", page, flags=re.S)
+        (section,) = re.findall(rf'<details id="{name}">(.*?)</details>', page, flags=re.S)
         assert not missing(html_tables(section), numbers), name
 
 
@@ -78,7 +78,7 @@ def test_verdicts_of_the_page_stand_in_the_ledger(results, page):
     counts = ledger["verdict"].value_counts()
     chips = re.findall(r"<b>(\d+)</b>([^<]+)</span>", page)
     assert {name: int(count) for count, name in chips} == counts.to_dict()
-    (table,) = re.findall(r"<div id=verdicts>.*?<table>(.*?)</table>", page, flags=re.S)
+    (table,) = re.findall(r'<div id="verdicts">.*?<table>(.*?)</table>', page, flags=re.S)
     _, *rows = html_rows(table)
     assert len(rows) == len(ledger)
     for cells, row in zip(rows, ledger.itertuples(), strict=True):
@@ -94,10 +94,10 @@ def test_verdicts_of_the_page_stand_in_the_ledger(results, page):
 def test_provenance_on_the_page_is_that_of_the_record(results, page):
     """The page would name another commit, machine or time than the record."""
     record = read_json(results / "provenance.json")
-    end = page[page.index("<h2 id=provenance>") :]
+    end = page[page.index('<h2 id="provenance">') :]
     assert f"Commit {record['commit']}. " in end
     for key, value in record["machine"].items():
-        assert html.escape(f"{key}: {value}") in end
+        assert f"{key}: {value}" in html.unescape(end)
     _, *rows = html_rows(re.search(r"<table>(.*?)</table>", end, flags=re.S).group(1))
     seconds = {}
     for name, job in record["jobs"].items():
@@ -126,7 +126,7 @@ def test_words_of_tables_hold_settings_only(results):
         page = path.read_text("utf-8")
         shown = html_tables(page)
         words = text_columns(shown, numbers)
-        texts = [*shown, html.unescape(re.search(r"<p class=footer>(.*?)</p>", page).group(1))]
+        texts = [*shown, html.unescape(re.search(r'<p class="footer">(.*?)</p>', page).group(1))]
         for heading, (head, *rows) in shown.items():
             texts += head
             # Words of the ledger and of what the paper says against itself are typed, not computed.

@@ -49,8 +49,11 @@ def imported(path):
 def meaning(path):
     """Hash of what a Python file does: of its syntax tree, without docstrings.
 
-    Comments, formatting and docstrings have no part in it, nor has the version of Python.
+    Comments, formatting and docstrings have no part in it, nor has the version of Python. Of any
+    other file it is that of its bytes.
     """
+    if path.suffix != ".py":
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:10]
     tree = ast.parse(path.read_text("utf-8"))
     return hashlib.sha256(repr(_described(tree)).encode()).hexdigest()[:10]
 
@@ -80,6 +83,8 @@ def _described(node):
 def code(script):
     """Hash of the meaning of a script and of all it imports here, as a list for ``params``.
 
+    A template, which bears the name of its module, counts with it.
+
     Snakemake sees no edit of an imported module, and takes an edited comment for an edit. As a
     parameter, this list re-runs exactly the rules whose results an edit may change.
 
@@ -99,7 +104,9 @@ def code(script):
         if path not in reached:
             reached.add(path)
             queue.extend(imported(path))
-    return sorted(f"{path.relative_to(WORKFLOW).as_posix()}:{meaning(path)}" for path in reached)
+    templates = {path.with_suffix(".html") for path in reached}
+    files = reached | {path for path in templates if path.is_file()}
+    return sorted(f"{path.relative_to(WORKFLOW).as_posix()}:{meaning(path)}" for path in files)
 
 
 class Lineage:

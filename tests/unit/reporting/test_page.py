@@ -1,6 +1,7 @@
 """The page holds every figure, table and verdict, and no caption or name breaks it."""
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
@@ -60,6 +61,7 @@ def written(tmp_path):
             captions=captions | {"table1_robustness": "Numbers."}, notice="QUICK & small"
         ),
     )
+    smk.scriptdir = str(Path(page_script.__file__).parent)
     page_script.main(smk)
     return (tmp_path / "index.html").read_text("utf-8")
 
@@ -85,7 +87,7 @@ def test_page_is_read_on_a_phone(written):
     """A wide table would make the whole page wide."""
     assert "width=device-width" in written
     tables = written.count("<table>")
-    assert tables >= 3 and len(re.findall(r"<div class=scroll>\s*<table>", written)) == tables
+    assert tables >= 3 and len(re.findall(r'<div class="scroll">\s*<table>', written)) == tables
 
 
 def test_page_needs_no_other_file(written):

@@ -1,28 +1,22 @@
 """Numbers as text, and one table as Markdown, LaTeX and HTML."""
 
-import html
 import math
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
 from wtrak.errors import WtrakError
 from wtrak.job.io import write_csv, write_text
+from wtrak.reporting.html import render
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "ε": r"$\varepsilon$", "λ": r"$\lambda$"}
 _LATEX |= {"κ": r"$\kappa$", "√": r"$\surd$", "–": "--", "‖": r"$\|$", "φ": r"$\varphi$"}
 
-STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 1.2em; color: #222; }
-table { border-collapse: collapse; margin: 0.6em 0 1.4em; }
-th, td { padding: 0.3em 0.8em; border-bottom: 1px solid #ddd; text-align: right; }
-th { border-bottom: 2px solid #888; }
-td.text, th.text { text-align: left; }
-td:not(.text) { white-space: nowrap; }
-p.footer { color: #666; font-size: 13px; }
-"""
+# Stands before and after what the page with everything takes from the page of a table.
+MARKER = "table"
 # Columns of the CSV file of a table's numbers.
 NUMBERS = ["part", "row", "label", "column", "value", "half_width", "low", "high", "unit"]
 
@@ -106,24 +100,15 @@ def html_page(title, parts, footer):
     parts : dict of str to pandas.DataFrame
         Heading of each table.
     """
-    body = [f"<h2>{html.escape(title)}</h2>"]
-    for heading, frame in parts.items():
-        text = _text_columns(frame)
-        body.append(f"<h3>{html.escape(heading)}</h3>\n<table>")
-        for tag, rows in (("th", [frame.columns]), ("td", frame.itertuples(index=False))):
-            for row in rows:
-                cells = "".join(
-                    f"<{tag}{' class=text' if k < text else ''}>{html.escape(str(cell))}</{tag}>"
-                    for k, cell in enumerate(row)
-                )
-                body.append(f"<tr>{cells}</tr>")
-        body.append("</table>")
-    body.append(f"<p class=footer>{html.escape(footer)}</p>")
-    return (
-        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
-        f"<meta name=viewport content='width=device-width'><title>{html.escape(title)}</title>"
-        f"<style>{STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
-    )
+    tables = [(heading, frame, _text_columns(frame)) for heading, frame in parts.items()]
+    template = Path(__file__).with_suffix(".html")
+    return render(template, title=title, parts=tables, footer=footer, marker=MARKER)
+
+
+def embedded(page):
+    """The tables and the footer of a page that `html_page` wrote, as HTML."""
+    _, body, _ = page.split(f"<!-- {MARKER} -->")
+    return body
 
 
 def write_documents(output, title, parts, footer, label):
@@ -192,7 +177,7 @@ def numbers_of(parts):
 
 
 def _markdown_cell(cell):
-    """The same text where a bar would end the cell."""
+    """Escape `|`, which would end the cell."""
     return str(cell).replace("|", r"\|")
 
 
