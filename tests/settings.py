@@ -6,6 +6,10 @@ import yaml
 
 from conftest import REPOSITORY
 
+# Sections in which the user chooses the names of the blocks.
+NAMED = [("data", "sources"), ("datasets",), ("backbones",), ("heads",), ("experiments",)]
+NAMED += [("assumptions", "variations"), ("label_noise", "settings"), ("wrif", "tasks")]
+NAMED += [("claims", "rules")]
 QUICK_CONFIG = "profiles/quick/config.yaml"
 # Datasets have tests of their own (`test_rerun`): they follow their content. What decides which
 # rules there are is no setting of any of them.

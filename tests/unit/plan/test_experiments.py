@@ -1,0 +1,93 @@
+"""Lookups in a configuration: which experiments run, and with what."""
+
+import copy
+from types import SimpleNamespace
+
+import pytest
+
+from settings import CONFIG
+from wtrak_plan.configuration import name_folders, problems_of
+from wtrak_plan.experiments import Plan, stable
+
+
+def plan_of(**changes):
+    """The plan of the quick run, with changes by section."""
+    config = copy.deepcopy(CONFIG)
+    for section, values in changes.items():
+        config[section] |= values
+    assert not problems_of(config)
+    name_folders(config)
+    return Plan(config)
+
+
+@pytest.mark.parametrize("chosen", ["all", ["digits_half"]])
+def test_lists_hold_for_experiments_that_run_alone(chosen):
+    """A job of an experiment that was not asked for would run, or one that was would not."""
+    plan = plan_of(run={"experiments": chosen})
+    names = plan.chosen_experiments()
+    assert names == (list(CONFIG["experiments"]) if chosen == "all" else chosen)
+    for found in (plan.removal_experiments(), plan.noisy("uniform_10")):
+        assert set(found) <= set(names)
+    assert plan.of_experiments("a/{experiment}") == [f"a/{name}" for name in plan.experiments()]
+
+
+def test_variations_lie_over_their_experiment():
+    """A variation would run with the settings of its experiment, or with none of them."""
+    plan, own = plan_of(), CONFIG["experiments"]["digits"]
+    assert plan.experiment_block("digits") == own
+    assert plan.experiment_block("digits__margin") == own | {"gradient": "margin"}
+    refitted = plan.experiment_block("digits__adam_1_500")
+    assert refitted == own | {"head": "adam_1", "n_train": 500}
+    wildcards = SimpleNamespace(experiment="digits__margin")
+    assert plan.setting(wildcards, "gradient") == "margin"
+
+
+def test_a_fit_that_is_an_experiment_goes_by_its_name():
+    """The same head would be fitted twice."""
+    head, n_train = (CONFIG["experiments"]["digits"][key] for key in ("head", "n_train"))
+    plan = plan_of()
+    plan.config["label_noise"]["fits"] = {
+        "experiment": "digits",
+        "setting": "uniform_10",
+        "heads": [head],
+        "n_train": [n_train, 9],
+    }
+    assert [fit["name"] for fit in plan.fits()] == ["digits", f"digits__{head}_9"]
+    plan.config["run"] = {"experiments": ["digits_half"]}
+    assert plan.fits() == []
+
+
+def test_a_folder_of_images_follows_its_files(tmp_path):
+    """An image that was exchanged would keep the results of the old one."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.png").write_bytes(b"one")
+    own = {"kind": "image_folder", "path": str(tmp_path), "side": 8}
+    block = CONFIG["experiments"]["digits"] | {"dataset": own}
+
+    def content():
+        plan = plan_of(experiments={"mine": copy.deepcopy(block)}, run={"experiments": ["mine"]})
+        # Without test images it has suspicious labels and nothing else.
+        assert plan.chosen_folders() == ["mine"] and plan.experiments() == []
+        return plan.content_of(SimpleNamespace(dataset="mine"))
+
+    first = content()
+    assert content() == first
+    (tmp_path / "a" / "2.png").write_bytes(b"two")
+    assert content() != first
+
+
+def test_the_published_configuration_names_no_folder_of_this_machine():
+    """A path of somebody's home would be published; or a section be left out without a word."""
+    plan = plan_of()
+    plan.config["data"] |= {"directory": "/home/me", "mirrors": ["/mnt/mine"]}
+    plan.config["datasets"]["mine"] = {"kind": "image_folder", "path": "/home/me/x", "side": 8}
+    published = plan.published_config()
+    assert "/home/me" not in repr(published) and "/mnt/mine" not in repr(published)
+    assert published.keys() == plan.config.keys()
+    assert published["experiments"] == stable(plan.config["experiments"])
+
+
+def test_parameters_do_not_depend_on_the_order_of_keys():
+    """A second configuration file would re-run a finished workflow."""
+    one, other = {"b": [{"d": 1, "c": 2}], "a": 0}, {"a": 0, "b": [{"c": 2, "d": 1}]}
+    assert repr(stable(one)) == repr(stable(other)) != repr(one)
