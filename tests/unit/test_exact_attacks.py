@@ -29,8 +29,7 @@ def made_up(angle, sign, seed, n=24, d=5):
     a = 1.3 * basis[0]
     c = 0.7 * sign * (np.cos(turn) * basis[0] + np.sin(turn) * basis[1])
     pair = coordinates(psi @ a, psi @ c, (psi**2).sum(axis=1), 1.3, 0.7, a @ c)
-    best = steepest_by_trial(pair, rng)
-    return SimpleNamespace(psi=psi, a=a, c=c, pair=pair, slopes=best[0], targets=best[1], n=n)
+    return SimpleNamespace(psi=psi, a=a, c=c, pair=pair, n=n)
 
 
 def ratios(pair, t):
@@ -65,6 +64,8 @@ def steepest_by_trial(pair, rng, kept=6):
 
 # Tried once, and not by every test.
 CASES = [made_up(*given) for given in ((88, 1, 0), (88, -1, 1), (60, 1, 2), (89, -1, 3))]
+for case in CASES:
+    case.slopes, case.targets = steepest_by_trial(case.pair, np.random.default_rng(0))
 
 
 def turning_cost(p, sources, targets, mass):
@@ -111,6 +112,23 @@ def test_targets_are_the_steepest_of_the_ball(p, restarts):
     assert np.median(short) < 5e-6
 
 
+@pytest.mark.parametrize("n", [24, 300])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("count", [1, 3, 6, 10, 14, 18])
+def test_promising_points_are_those_of_the_largest_gains(n, sign, count):
+    """Points that an attack needs would be left out of it."""
+    p = made_up(80, sign, n, n=n)
+    pair, sign = p.pair, np.sign(p.pair.gap)
+    axis = p.a / 1.3 + sign * p.c / 0.7
+    end = RADIUS * axis / np.linalg.norm(axis)
+    rise = sign * ((end @ p.a) * (end @ p.c) - (p.psi @ p.a) * (p.psi @ p.c))
+    apart = np.minimum(*(np.linalg.norm(p.psi - place, axis=1) for place in (end, -end)))
+    slope = np.linalg.norm((p.psi @ p.c)[:, None] * p.a + (p.psi @ p.a)[:, None] * p.c, axis=1)
+    half = max(count // 2, 1)
+    best = {*np.argsort(-rise / apart)[:half], *np.argsort(-slope)[:half]}
+    assert set(promising(pair, np.arange(p.n), RADIUS, count)) == best
+
+
 @pytest.mark.parametrize("p", CASES)
 def test_move_attack_is_the_cheapest_of_the_steepest_moves(p):
     """The cheapest move would be passed over, or not be paid for."""
@@ -136,6 +154,25 @@ def test_spread_attack_makes_the_steepest_moves_in_their_order(p, sources):
     found = spread_attack(p.pair, RADIUS, panel, gram, sources=sources)
     assert found == pytest.approx(expected, rel=5e-3)
     assert np.isfinite(expected) or sources == 3
+
+
+@pytest.mark.parametrize("p", CASES)
+def test_spread_attack_knows_how_its_sources_lie_to_each_other(p, monkeypatch):
+    """Off the plane of the pair, points would overlap otherwise than they do."""
+    seen = []
+    monkeypatch.setattr(audit, "path_cost", lambda *given: seen.append(given) or 1.0)
+    panel = np.random.default_rng(6).permutation(p.n)[:16]
+    spread_attack(p.pair, RADIUS, panel, p.psi[panel] @ p.psi[panel].T, sources=7)
+    ((_, x, y, gram, lengths, _),) = seen
+    r = len(lengths)
+    rows = [
+        np.abs(np.stack([p.psi @ p.a - x[k], p.psi @ p.c - y[k]])).sum(axis=0).argmin()
+        for k in range(r, 2 * r)
+    ]
+    np.testing.assert_allclose(gram[r:, r:], p.psi[rows] @ p.psi[rows].T, atol=1e-9)
+    # Targets have their own sources' directions.
+    squared = np.diag(gram)[:r] + np.diag(gram)[r:] - 2 * np.diag(gram[:r, r:])
+    np.testing.assert_allclose(squared, lengths**2, atol=1e-9)
 
 
 @pytest.mark.parametrize("p", CASES)
@@ -172,7 +209,8 @@ def test_points_that_are_where_they_narrow_most_are_not_moved(monkeypatch):
     assert spread_attack(pair, 2.0, np.arange(6), points @ points.T) == 1.0
     assert reweighting_attack(pair, np.arange(6), points @ points.T) == 1.0
     assert [len(lengths) for *_, lengths, _ in moved] == [1, 1]
-    for _, x, *_ in moved:
+    assert move_attack(pair, 2.0) == 1.0
+    for _, x, *_ in moved[:2]:
         np.testing.assert_allclose(x, [2, 0.5], rtol=0.1)
     # Where all narrow alike, nothing is gained by going elsewhere.
     points[:] = [[1, k, 0] for k in range(6)]

@@ -63,6 +63,29 @@ def test_a_start_far_away_leads_to_the_optimum(kind, reach):
     np.testing.assert_array_equal(start, given)
 
 
+@pytest.mark.parametrize("kind", ["logistic", "multinomial"])
+@pytest.mark.parametrize("total", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize("reach", [1.3, 3.0, 100.0])
+def test_a_start_beyond_the_optimum_leads_back_to_it(kind, total, reach):
+    """The loss of separable data falls all the way out: the penalty alone leads back."""
+    x, y = problem(kind)
+    y = x[:, :3].argmax(axis=1).astype(float) if kind == "multinomial" else 1.0 * (x[:, 0] > 0)
+    near = fit(kind, 0.1, x, y)
+    weights = np.full(60, total / 60)
+    far = fit(kind, 0.1, x, y, weights=weights, initial=reach * near.theta, max_steps=12)
+    np.testing.assert_allclose(far.theta, near.theta, atol=1e-8)
+
+
+def test_where_the_loss_rounds_a_whole_step_is_made():
+    """A fit of large labels would stop short of its optimum, or take many steps to it."""
+    x, y = problem("ridge")
+    near = fit("ridge", 0.1, x, 1e3 * y)
+    for seed in range(12):
+        off = np.random.default_rng(seed).standard_normal(near.theta.shape)
+        found = fit("ridge", 0.1, x, 1e3 * y, initial=near.theta + 1e-7 * off, max_steps=1)
+        np.testing.assert_allclose(found.theta, near.theta, atol=1e-10)
+
+
 def test_labels_that_are_not_finite_are_refused():
     """NaN would spread to every interval."""
     for of_inputs in (False, True):
@@ -77,6 +100,7 @@ def test_a_quadratic_loss_takes_one_step():
     x, y = problem("ridge")
     expected = np.linalg.solve(x.T @ x / 60 + 0.1 * np.eye(4), x.T @ y / 60)
     found = fit("ridge", 0.1, x, y, max_steps=1)
+    np.testing.assert_allclose(found.weights, np.full(60, 1 / 60))
     np.testing.assert_allclose(found.theta[0], expected, rtol=1e-12)
     with pytest.raises(WtrakError, match="no optimum within 0 Newton steps"):
         fit("ridge", 0.1, x, y, max_steps=0)

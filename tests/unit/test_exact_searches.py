@@ -70,7 +70,9 @@ def test_steepest_slope_is_the_largest_of_the_ball(kind, i, factor):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize(("i", "j", "factor"), [(3, 8, 1.0), (11, 20, -1.0), (5, 31, 0.05)])
+@pytest.mark.parametrize(
+    ("i", "j", "factor"), [(3, 8, 1.0), (11, 20, -1.0), (5, 31, 0.05), (34, 31, 1.0)]
+)
 def test_steepest_point_is_the_steepest_of_the_ball(kind, i, j, factor):
     """An attack would be weaker than the cheapest, or cost more than it says."""
     model, kernel = fitted(kind)
