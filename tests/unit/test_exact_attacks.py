@@ -175,7 +175,8 @@ def test_spread_attack_knows_how_its_sources_lie_to_each_other(p, monkeypatch):
     np.testing.assert_allclose(squared, lengths**2, atol=1e-9)
 
 
-@pytest.mark.parametrize("p", CASES)
+# In the last, several points move before the pair turns.
+@pytest.mark.parametrize("p", [*CASES, made_up(84, 1, 0)])
 @pytest.mark.parametrize("sources", [2, 40])
 def test_reweighting_moves_each_point_to_the_one_that_it_serves_best(p, sources):
     """Mass would go where it narrows less, or where there is no training point."""
