@@ -77,3 +77,39 @@ def test_binned_medians_follow_the_points():
     np.testing.assert_allclose(centres, np.arange(4.5, 100, 10))
     np.testing.assert_allclose(medians, 3 * centres)
     assert len(binned_medians(x[:3], x[:3], 10)[0]) == 3
+
+
+def test_blur_goes_on_beyond_an_edge_as_the_edge_is():
+    """Borders would be darkened or mirrored, and be what is strange."""
+    from scipy.ndimage import gaussian_filter
+
+    image = np.random.default_rng(2).integers(0, 256, size=(1, 9, 8, 2), dtype=np.uint8)
+    made = synthetic_images("blurred", image, sigma=1.0, rng=None)
+    for channel in range(2):
+        wide = np.pad(image[0, :, :, channel].astype(float), 12, mode="edge")
+        expected = gaussian_filter(wide, 1.0)[12:-12, 12:-12]
+        assert np.abs(made[0, :, :, channel] - expected).max() <= 0.51
+
+
+def test_noise_has_every_value():
+    """Black or white would be missing."""
+    noise = synthetic_images(
+        "noise", np.zeros((20, 16, 16, 1), np.uint8), sigma=1.0, rng=np.random.default_rng(1)
+    )
+    assert set(noise.ravel().tolist()) == set(range(256))
+
+
+def test_a_zero_activation_has_no_direction():
+    """An input that no unit answers to would make every distance NaN."""
+    train = np.array([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    found = neighbour_distances(train, np.zeros((1, 2)), 2, unit_length=True)
+    np.testing.assert_allclose(found, 1)
+    np.testing.assert_allclose(neighbour_distances(train, train[:1], 3, unit_length=True), 2**0.5)
+
+
+def test_bins_have_medians():
+    """One far point would bend the trend line."""
+    x = np.array([0.0, 1, 8, 10, 11, 90])
+    centres, medians = binned_medians(x, x**2, 2)
+    np.testing.assert_allclose(centres, [1, 11])
+    np.testing.assert_allclose(medians, [1, 121])

@@ -232,22 +232,36 @@ def steepest_slope(fit, kernel, i, centre, radius, rng, restarts=8):
     rng : numpy.random.Generator
         Draws where the searches start.
     """
-    one = Kernel(kernel.u, kernel.v[i : i + 1], kernel.b[i : i + 1], kernel.constants[i : i + 1])
+    one = _of(kernel, i)
     labels = np.unique(fit.y)
     best = 0.0
     for start in range(restarts):
         y = labels[start % len(labels)]
-        direction = rng.standard_normal(len(centre) - 1)
-        offset = radius * rng.random() * direction / np.linalg.norm(direction)
 
         def negative(offset, y=y):
-            length = np.linalg.norm(offset)
-            inside = offset if length <= radius else offset * (radius / length)
-            return -np.linalg.norm(_gradient_in_x(fit, one, centre[:-1] + inside, y))
+            x = _in_ball(centre, radius, offset)
+            return -np.linalg.norm(_gradient_in_x(fit, one, x[:-1], y))
 
-        found = minimize(negative, offset, method="L-BFGS-B")
+        found = minimize(negative, _random_offset(centre, radius, rng), method="L-BFGS-B")
         best = max(best, -float(found.fun))
     return best
+
+
+def _of(kernel, i):
+    """The kernel of one training point."""
+    return Kernel(kernel.u, kernel.v[[i]], kernel.b[[i]], kernel.constants[[i]])
+
+
+def _in_ball(centre, radius, offset):
+    """The input at an offset from the centre, or on the ball's edge where that is beyond it."""
+    length = max(np.linalg.norm(offset), radius)
+    return np.append(centre[:-1] + offset * (radius / length), 1.0)
+
+
+def _random_offset(centre, radius, rng):
+    """In a direction from the centre, each as likely, and at a distance up to the radius."""
+    direction = rng.standard_normal(len(centre) - 1)
+    return radius * rng.random() * direction / np.linalg.norm(direction)
 
 
 def _gradient_in_x(fit, kernel, x, y):
@@ -353,37 +367,37 @@ def steepest_point(fit, kernel, i, j, centre, radius, cost, rng, restarts=4):
 
     Mass of training point j moved there changes I_i the most for what the move costs.
 
+    Parameters
+    ----------
+    cost : float
+        c of the metric.
+    restarts : int
+        Searches for each label; those of ridge regression are the smallest and the largest.
+
     Returns
     -------
     x : numpy.ndarray, shape (p,)
     y : float
     ratio : float
     """
-    one = Kernel(kernel.u, kernel.v[i : i + 1], kernel.b[i : i + 1], kernel.constants[i : i + 1])
+    one = _of(kernel, i)
     here_x, here_y = fit.x[j], fit.y[j]
     start_value = float(evaluate(fit, one, here_x[None], fit.y[j : j + 1])[0, 0])
     best = (here_x, here_y, 0.0)
-
-    def place(offset):
-        length = np.linalg.norm(offset)
-        inside = offset if length <= radius else offset * (radius / length)
-        return np.append(centre[:-1] + inside, 1.0)
-
     labels = (fit.y.min(), fit.y.max()) if fit.kind == "ridge" else np.unique(fit.y)
     for k in range(restarts * len(labels)):
         y = labels[k % len(labels)]
         flip = cost * (abs(y - here_y) if fit.kind == "ridge" else y != here_y)
 
         def negative(offset, y=y, flip=flip):
-            x = place(offset)
+            x = _in_ball(centre, radius, offset)
             there = float(evaluate(fit, one, x[None], np.array([y]))[0, 0])
             return -abs(there - start_value) / (np.linalg.norm(x - here_x) + flip + 1e-9 * radius)
 
-        direction = rng.standard_normal(len(centre) - 1)
-        offset = radius * rng.random() * direction / np.linalg.norm(direction)
-        found = minimize(negative, offset, method="L-BFGS-B", options={"maxiter": 60})
+        start = _random_offset(centre, radius, rng)
+        found = minimize(negative, start, method="L-BFGS-B", options={"maxiter": 60})
         if -found.fun > best[2]:
-            best = (place(found.x), float(y), float(-found.fun))
+            best = (_in_ball(centre, radius, found.x), float(y), float(-found.fun))
     return best
 
 

@@ -90,14 +90,21 @@ def recall_at(scores, wrong, share):
     ones among them counts.
     """
     count = round(share * len(scores))
-    boundary = np.sort(scores)[::-1][count - 1] if count else np.inf
+    if not count:
+        return 0.0
+    boundary = np.sort(scores)[-count]
     above, tied = scores > boundary, scores == boundary
-    part = (count - above.sum()) / tied.sum() if count else 0.0
+    part = (count - above.sum()) / tied.sum()
     return float((wrong[above].sum() + part * wrong[tied].sum()) / wrong.sum())
 
 
 def curves(scores, wrong, points=201):
     """ROC and precision–recall curves on an even grid, so that seeds can be averaged.
+
+    Parameters
+    ----------
+    points : int
+        Of the grid; by default one each half percent.
 
     Returns
     -------
@@ -109,8 +116,8 @@ def curves(scores, wrong, points=201):
     precision, recall, _ = precision_recall_curve(wrong, scores)
     # A step function: the precision reached at that recall or above.
     best = np.maximum.accumulate(precision)[::-1]
-    places = np.searchsorted(recall[::-1], grid, side="left")
+    places = np.searchsorted(recall[::-1], grid)
     return {
         "roc": (grid, np.interp(grid, false, true)),
-        "precision": (grid, best[np.minimum(places, len(best) - 1)]),
+        "precision": (grid, best[places]),
     }
