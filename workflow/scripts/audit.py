@@ -87,7 +87,7 @@ def main(smk):
     test = test.take(slice(0, m))
     block_size = smk.params.block_size
     s = load_arrays(smk.input.scores)
-    si, si_test = s["self_influence_train"], s["self_influence_test"][:m]
+    si, si_test = s["self_influence_train"], s["self_influence_test"]
     radius = float(np.sqrt(si.max()))
     paper = natural(si_test, si)
     unit = read_json(smk.input.deletion)["one_deletion"]["natural"]["median"]
@@ -109,7 +109,7 @@ def main(smk):
             block_size=block_size,
             advance=advance,
         )
-    tau, inner = products[:m], products[m:]
+    tau, inner = np.split(products, [m])
     gram = inner[:, panel]
     distances = deletion_distances(natural_mean_distances(inner, si, panel), n)
     deletions = Deletions(factor, smk.params.ridge, train, test, panel, block_size)

@@ -13,6 +13,7 @@ from wtrak.io import load_arrays, read_json, write_csv
 from wtrak.pair_certificates import (
     gap_without,
     harmful_order,
+    holds_to_first_order,
     removal_bound,
     rigorous_radius,
     survives_removal,
@@ -43,7 +44,6 @@ def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius,
     """
     n = len(tau)
     rows, effects = harmful_order(gap, tau, y, slack, max(removals))
-    cumulative = np.cumsum(np.maximum(effects, 0))
     out = {
         "exact": [survives_removal(gap, tau, y, slack)],
         "replacement": [
@@ -51,7 +51,7 @@ def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius,
                 gap, tau, y, slack, norm_test=norm_test, difference=difference, radius=radius, n=n
             )
         ],
-        "first_order": [bool(abs(gap) > cumulative[m - 1]) for m in removals],
+        "first_order": [bool(holds_to_first_order(gap, effects, m)) for m in removals],
     }
     if attack is not None:
         out["rigorous"] = [

@@ -138,6 +138,26 @@ def harmful_order(gap, x, y, slack, largest):
     return rows, effects[rows]
 
 
+def holds_to_first_order(gaps, effects, count):
+    """Whether removing any set of at most `count` points leaves a pair's order, to first order.
+
+    The most harmful set is that of the largest effects, as far as they are harmful at all.
+
+    Parameters
+    ----------
+    gaps : numpy.ndarray, shape (...)
+        Δ of each pair.
+    effects : numpy.ndarray, shape (..., at least count)
+        From `harmful_order`, most harmful first.
+    count : int
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (...)
+    """
+    return np.abs(gaps) > np.maximum(effects[..., :count], 0).sum(axis=-1)
+
+
 def removal_bound(gap, x, y, slack, bounds, count):
     """Upper bound on how far removing any set of at most `count` points narrows |Δ|: every order.
 
