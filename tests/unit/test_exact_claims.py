@@ -18,6 +18,7 @@ from wtrak.claims import (
     ours,
     reduced,
     selected,
+    short,
     verdict,
 )
 from wtrak.errors import WtrakError
@@ -142,3 +143,26 @@ def test_our_value_is_shown_with_an_interval_that_has_a_width():
         row = SimpleNamespace(**dict(zip(("value", "low", "high"), numbers, strict=True)))
         assert ours(row) == text
         assert has_interval(row) == (numbers[1:] == (1.5, 3.5))
+
+
+def test_short_ledger_shows_what_the_paper_says_where_it_says_a_number():
+    """A claim without a number would show one, or stand beside another's verdict."""
+    ledger = pd.DataFrame(
+        {
+            "claim": ["is near", "holds"],
+            "verdict": [REPRODUCED, REFUTED],
+            "paper": [2.0, np.nan],
+            "value": [2.5, 3.5],
+            "low": [1.5, np.nan],
+            "high": [3.5, np.nan],
+            "where": ["sec 1", "sec 2"],
+        }
+    )
+    frame = short(ledger)
+    names = ["claim", "verdict", "paper", "ours", "where"]
+    assert frame[names].to_numpy().tolist() == [
+        ["is near", REPRODUCED, "2", "2.5 (1.5 to 3.5)", "sec 1"],
+        ["holds", REFUTED, "–", "3.5", "sec 2"],
+    ]
+    # Claims and verdicts are text, which is set to the left.
+    assert frame.attrs["text_columns"] == 2

@@ -13,7 +13,9 @@ import certificates as certificates_script
 import deletions as deletions_script
 from geometry import INPUTS, Population, call, outside
 from wtrak.errors import WtrakError
-from wtrak.io import save_arrays
+from wtrak.experiment import load_geometry
+from wtrak.io import load_arrays, save_arrays
+from wtrak.scores import whitened
 
 SEED = 5
 
@@ -397,6 +399,32 @@ def test_no_more_is_removed_than_there_is(tmp_path):
     assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].notna().all()
     call(deletions_script, tmp_path, outputs, inputs=inputs, **(given | {"n_test": 1}))
     assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].isna().all()
+
+
+def test_duplicates_on_both_sides_of_a_top_set_have_a_radius(tmp_path):
+    """Rounding would make their difference the root of a negative number, and the radius NaN."""
+    p = Population(tmp_path, n=12, m=2, ridge=0.3)
+    rng = np.random.default_rng(0)
+    residuals = load_arrays(tmp_path / "residuals")
+    e = np.repeat(rng.standard_normal((2, 3)), 6, axis=0)
+    e -= e.mean(axis=1, keepdims=True)
+    residuals["train_residuals"] = e * (1 + 1e-15 * rng.integers(-3, 4, size=(12, 1)))
+    save_arrays(tmp_path / "residuals", residuals)
+    features = np.ones_like(p.features["train"])
+    save_arrays(tmp_path / "activations", p.features | {"train": features})
+    save_arrays(tmp_path / "bounds", {"bounds": np.zeros((12, 1)), "removals": np.array([1])})
+    factor = torch.from_numpy(load_arrays(tmp_path / "factor")["factor"])
+    _, train, test = load_geometry(
+        *(tmp_path / INPUTS[name] for name in ("activations", "residuals", "factor")), "cpu"
+    )
+    psi, a = (whitened(of, factor, block_size=5).numpy() for of in (train, test))
+    changed = {"self_influence_train": (psi**2).sum(axis=1), "trak_scores": a @ psi.T}
+    save_arrays(tmp_path / "scores", load_arrays(tmp_path / "scores") | changed)
+    given = {"n_test": 2, "removals": [1], "top_k": [1, 2, 3, 4, 5], "n_points": 12, "seed": 0}
+    given |= {"pairs_per_test": 6, "attacked_per_test": 0, "block_size": 5, "device": "cpu"}
+    outputs = {"pairs": "pairs.csv", "top_k": "top_k.csv"}
+    call(deletions_script, tmp_path, outputs, inputs=INPUTS | {"cross_leverage": "bounds"}, **given)
+    assert pd.read_csv(tmp_path / "top_k.csv").notna().all(axis=None)
 
 
 def test_each_pair_is_examined_with_its_own_numbers(tmp_path, monkeypatch):

@@ -115,7 +115,7 @@ def test_tables_of_distances_are_numbered_and_name_the_reading_first(readings):
     joint = joint_distances(found, paper, names)
     keys = ["variation", "test_label", "ridge", "definition", "aggregate"]
     assert list(joint) == [*keys, *names, "factor"]
-    shared = shared_distances({"a": joint, "b": joint[::-1]})
+    shared = shared_distances({"a": joint[::-1], "b": joint})
     assert list(shared) == [*keys, "factor of a", "factor of b", "factor"]
     for table in (joint, shared):
         assert list(table.index) == list(range(18))

@@ -185,8 +185,9 @@ def removal_bound(gap, x, y, slack, bounds, count):
     x2, y2 = x * x / slack, y * y / slack
     harm = -np.sign(gap) * x * y / slack
     rows = np.argpartition(harm, -count)[-count:]
-    alpha2 = np.sqrt(y2[rows].sum() / max(x2[rows].sum(), 1e-300))
-    alpha2 = alpha2 if alpha2 > 0 else 1.0
+    sums = x2[rows].sum(), y2[rows].sum()
+    # Any α is valid; this one makes the bound least for these rows.
+    alpha2 = np.sqrt(sums[1] / sums[0]) if min(sums) > 0 else 1.0
     effects = (harm + bounds * (alpha2 * x2 + y2 / alpha2) / 2) / (1 - bounds**2)
     return float(np.maximum(np.partition(effects, -count)[-count:], 0.0).sum())
 
