@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from wtrak.pair_certificates import (
+    difference_norms,
     direct_radius,
     gap_without,
     gaps_after_removal,
@@ -288,3 +289,23 @@ def test_removal_bound_without_inner_products_by_hand():
         assert removal_bound(1.0, small, large, slack, bounds, 2) == 0
         turned = removal_bound(1.0, -small, large, slack, bounds, 2)
         assert turned == pytest.approx(2 * (1 + 0.5) / 0.75, rel=1e-12)
+
+
+def test_differences_are_never_too_small():
+    """Rounding would make them the root of a negative number, or less than they are."""
+    rng = np.random.default_rng(0)
+    points = np.repeat(1e4 * rng.standard_normal((20, 7)), 2, axis=0)
+    points[::4] *= 1 + 1e-12
+    i, j = np.triu_indices(40, 1)
+    gram = points @ points.T
+    squared = np.diag(gram)
+    found = difference_norms(squared[i], squared[j], gram[i, j], 7)
+    wide = points.astype(np.longdouble)
+    exact = np.sqrt(((wide[i] - wide[j]) ** 2).sum(axis=1)).astype(float)
+    assert (found >= exact).all()
+    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-2)
+    # d·2⁻⁵²·(‖b_i‖² + ‖b_j‖²) is all that is left of equal points, and below of what is known.
+    assert difference_norms(1.0, 1.0, 1.0, 8) == pytest.approx(2.0**-24, rel=1e-12)
+    assert difference_norms(1.0, 1.0, 1.0 + 1e-15, 8) == pytest.approx(2.0**-24, rel=1e-12)
+    assert difference_norms(9.0, 4.0, 2.0, 8) == pytest.approx(3.0, rel=1e-14)
+    assert difference_norms(4.0, 0.0, 2.0, 8) == pytest.approx(2.0**-23.5, rel=1e-12)

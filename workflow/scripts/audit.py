@@ -20,6 +20,7 @@ from wtrak.gram import inner_products
 from wtrak.io import load_arrays, read_json, write_csv
 from wtrak.lipschitz import natural
 from wtrak.pair_certificates import (
+    difference_norms,
     direct_radius,
     interval_radius,
     rigorous_radius,
@@ -123,7 +124,7 @@ def main(smk):
             i, j = panel[first], panel[second]
             y = inner[first] - inner[second]
             gap = float(tau[t, i] - tau[t, j])
-            difference = float(np.sqrt(max(y[i] - y[j], 0.0)))
+            difference = float(difference_norms(si[i], si[j], inner[first, j], len(factor)))
             pair = coordinates(tau[t], y, si, norm_test, difference, gap)
             costs = attacks(pair, radius, panel, gram, smk.params.restarts)
             costs["deletion"] = deletions.cost(np.sign(gap), t, first, second, distances)

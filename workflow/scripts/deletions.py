@@ -11,6 +11,7 @@ from wtrak.experiment import load_geometry
 from wtrak.gram import inner_products
 from wtrak.io import load_arrays, read_json, write_csv
 from wtrak.pair_certificates import (
+    difference_norms,
     gap_without,
     harmful_order,
     holds_to_first_order,
@@ -108,13 +109,14 @@ def main(smk):
 
     def of_test_point(t, seed):
         generator = np.random.default_rng(seed)
-        i, j = generator.integers(n_points, size=(2, smk.params.pairs_per_test))
-        keep = i != j
+        first, second = generator.integers(n_points, size=(2, smk.params.pairs_per_test))
+        keep = first != second
         found = []
-        for count, (a, b) in enumerate(zip(i[keep], j[keep], strict=True)):
+        for count, (a, b) in enumerate(zip(first[keep], second[keep], strict=True)):
+            i, j = panel[a], panel[b]
             y = gram[a] - gram[b]
-            gap = tau[t, panel[a]] - tau[t, panel[b]]
-            difference = np.sqrt(max(y[panel[a]] - y[panel[b]], 0.0))
+            gap = tau[t, i] - tau[t, j]
+            difference = difference_norms(si[i], si[j], gram[a, j], len(factor))
 
             def cross(rows):
                 psi = whitened(train.take(rows), factor, block_size=block_size)
@@ -139,7 +141,7 @@ def main(smk):
         for k in smk.params.top_k:
             rows = top[t, :k]
             inner = top_gram[np.searchsorted(top_rows, rows)]
-            differences = np.sqrt(np.maximum(si[rows][:, None] + si - 2 * inner, 0.0))
+            differences = difference_norms(si[rows][:, None], si, inner, len(factor))
             gaps = tau[t, rows][:, None] - tau[t]
             radii = rigorous_radius(gaps, differences, norms_test[t], radius)
             sets.append({"test": t, "k": k, "epsilon": top_k_radius(tau[t], rows, radii)})

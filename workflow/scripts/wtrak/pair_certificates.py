@@ -11,6 +11,23 @@ The functions work on arrays of pairs of any shape, for one test point.
 import numpy as np
 
 
+def difference_norms(squared_i, squared_j, inner, dimension):
+    """‖b_i − b_j‖ from ‖b_i‖², ‖b_j‖² and b_i·b_j, rounded up as far as their rounding may reach.
+
+    An inner product of d numbers is off by at most d·2⁻⁵³ times its norms, to first order, so the
+    squared difference by at most d·2⁻⁵²·(‖b_i‖² + ‖b_j‖²). Duplicates have a gap that is rounding
+    alone; with a difference of 0 beside it they would have a large radius.
+
+    Parameters
+    ----------
+    squared_i, squared_j, inner : numpy.ndarray, same shape
+    dimension : int
+        d.
+    """
+    total = squared_i + squared_j
+    return np.sqrt(np.maximum(total - 2 * inner, 0.0) + dimension * 2.0**-52 * total)
+
+
 def tight_constant(inner, norm_train, norm_test, radius):
     """L = R(‖a‖‖b‖ + |a·b|): the exact Lipschitz constant of S(ψ) = (a·ψ)(b·ψ) on ‖ψ‖ ≤ R.
 
