@@ -188,6 +188,14 @@ def test_more_is_not_certified_than_there_is(tmp_path):
     assert table["share"]["natural", "tight"] == pytest.approx(np.mean(held))
 
 
+def test_differences_of_duplicates_are_rounded_up_by_their_dimension():
+    """The rounding of as many numbers as there are points would be allowed for."""
+    points = torch.zeros(2, 8, dtype=torch.float64)
+    points[:, 0] = 1
+    panel = certificates_script.metric_panel(points[:1], points, np.triu_indices(2, 1), 1.0)
+    assert panel["differences"] == pytest.approx(2.0**-24, rel=1e-12)
+
+
 # --- deletions.py ---
 
 REMOVALS = [1, 2, 4]
