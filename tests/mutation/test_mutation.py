@@ -131,6 +131,7 @@ def f(a: int = 2) -> int:
     """Another."""
     say(f"{a + 1} done")
     advance(a + 3)
+    b = load_arrays(["y", *("x", "z")])
     if a > 4:
         raise ValueError(a + 5)
     return a

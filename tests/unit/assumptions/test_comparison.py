@@ -84,3 +84,38 @@ def test_shared_distance_is_the_worst_over_experiments(readings):
         assert [row["factor of a"], row["factor of b"]] == factors
         assert row["factor"] == max(factors)
     assert np.all(np.diff(shared["factor"]) >= 0)
+
+
+def test_what_a_reading_lacks_is_left_out_alone(readings):
+    """One missing number would take the reading's others with it, or a share stay a share."""
+    readings.loc[0, "kappa"] = np.nan
+    readings["ridge"] = np.nan
+    found = numbers(readings)
+    assert list(found["quantity"]).count("condition_number") == 2
+    assert len(found) == 3 * (1 + 3 + 6 + 6 + 2) - 1
+    assert (found.loc[found["quantity"] == "certified_euclidean", "value"] == 10).all()
+    assert list(found.index) == sorted(set(found.index))
+    names = ["variation", "test_label", "ridge", "quantity", "value", "definition", "aggregate"]
+    assert list(found) == names
+
+
+def test_nearest_passes_over_zeros_and_counts_factors():
+    """Zero has no logarithm; and 2.5 is nearer to 1 than to 8, by a factor of 2.5 against 3.2."""
+    found = pd.DataFrame({"value": [0.0, 1.0, 8.0]})
+    with np.errstate(divide="raise"):
+        assert nearest(found, 2.5)["value"] == 1
+        assert nearest(pd.DataFrame({"value": [0.0, 0.5, 8.0]}), 0.4)["value"] == 0.5
+
+
+def test_tables_of_distances_are_numbered_and_name_the_reading_first(readings):
+    """Rows would be looked up by where they stood before they were sorted."""
+    found = numbers(readings)
+    names = ("lipschitz_euclidean", "condition_number", "lipschitz_natural")
+    paper = dict.fromkeys(names, 2.0**20)
+    joint = joint_distances(found, paper, names)
+    keys = ["variation", "test_label", "ridge", "definition", "aggregate"]
+    assert list(joint) == [*keys, *names, "factor"]
+    shared = shared_distances({"a": joint[::-1], "b": joint})
+    assert list(shared) == [*keys, "factor of a", "factor of b", "factor"]
+    for table in (joint, shared):
+        assert list(table.index) == list(range(18))

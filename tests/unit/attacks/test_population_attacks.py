@@ -233,6 +233,5 @@ def test_refits_leave_the_panel_alone_or_say_why_not(tmp_path):
     given |= {"n_test": 2, "seed": 0, "n_points": 6, "pairs_per_test": 3, "sets_per_size": 1}
     given |= {"removals": [1], "block_size": 5, "device": "cpu"}
     inputs = INPUTS | {"dataset": "dataset", "head": "head"}
-    for change in ({"removals": [1, 9]}, {"n_test": 4}):
-        with pytest.raises(WtrakError, match="8 training points beside the panel"):
-            call(refit_script, tmp_path, {"t": "t.csv"}, inputs=inputs, **(given | change))
+    with pytest.raises(WtrakError, match="8 training points beside the panel"):
+        call(refit_script, tmp_path, {"t": "t.csv"}, inputs=inputs, **given | {"removals": [1, 9]})

@@ -8,11 +8,14 @@ from scipy.optimize import brentq
 
 from problems import Problem
 from wtrak.certificates.pairs import (
+    difference_norms,
     direct_radius,
     gap_without,
     gaps_after_removal,
     harmful_order,
+    holds_to_first_order,
     interval_radius,
+    removal_bound,
     rigorous_radius,
     survives_removal,
     survives_replacement,
@@ -236,3 +239,48 @@ def test_equal_scores_have_radius_zero():
     assert np.all(interval_radius(zero, zero, zero) == 0)
     assert np.all(direct_radius(zero, zero) == 0)
     assert np.all(rigorous_radius(zero, zero, 1.0, 1.0) == 0)
+
+
+def test_first_order_adds_up_what_is_harmful():
+    """A set would be another number of points, or helpful ones be removed too; ties count."""
+    effects = np.array([[2.0, 1.0, -4.0], [0.5, -1.0, -1.0]])
+    gaps = np.array([-2.5, 0.5])
+    for count, expected in ((1, [True, False]), (2, [False, False]), (3, [False, False])):
+        assert holds_to_first_order(gaps, effects, count).tolist() == expected
+        assert holds_to_first_order(gaps[0], effects[0], count) == expected[0]
+    assert holds_to_first_order(np.array([3.25, -0.75]), effects, 3).all()
+
+
+def test_removal_bound_without_inner_products_by_hand():
+    """The factor α would be 0 or infinite where the most harmful points have x or y of 0."""
+    x, y, slack, bounds = np.array([0.0, 0.0, 1.0]), np.ones(3), np.ones(3), np.full(3, 0.5)
+    with np.errstate(all="raise"):
+        # With α = 1 each of the first two counts r·y²/2/(1 − r²) = ⅓, and the last helps.
+        for points in ((x, y), (y, x)):
+            found = [removal_bound(1.0, *points, slack, bounds, count) for count in (1, 2)]
+            assert found == pytest.approx([1 / 3, 2 / 3], rel=1e-12)
+        # α² = √(Σy²/Σx²) = 4: each counts (−1 + ½·(4·¼ + 4/4)/2)/¾ < 0, or with x turned 2.
+        small, large = np.full(3, 0.5), np.full(3, 2.0)
+        assert removal_bound(1.0, small, large, slack, bounds, 2) == 0
+        turned = removal_bound(1.0, -small, large, slack, bounds, 2)
+        assert turned == pytest.approx(2 * (1 + 0.5) / 0.75, rel=1e-12)
+
+
+def test_differences_are_never_too_small():
+    """Rounding would make them the root of a negative number, or less than they are."""
+    rng = np.random.default_rng(0)
+    points = np.repeat(1e4 * rng.standard_normal((20, 7)), 2, axis=0)
+    points[::4] *= 1 + 1e-12
+    i, j = np.triu_indices(40, 1)
+    gram = points @ points.T
+    squared = np.diag(gram)
+    found = difference_norms(squared[i], squared[j], gram[i, j], 7)
+    wide = points.astype(np.longdouble)
+    exact = np.sqrt(((wide[i] - wide[j]) ** 2).sum(axis=1)).astype(float)
+    assert (found >= exact).all()
+    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-2)
+    # d·2⁻⁵²·(‖b_i‖² + ‖b_j‖²) is all that is left of equal points, and below of what is known.
+    assert difference_norms(1.0, 1.0, 1.0, 8) == pytest.approx(2.0**-24, rel=1e-12)
+    assert difference_norms(1.0, 1.0, 1.0 + 1e-15, 8) == pytest.approx(2.0**-24, rel=1e-12)
+    assert difference_norms(9.0, 4.0, 2.0, 8) == pytest.approx(3.0, rel=1e-14)
+    assert difference_norms(4.0, 0.0, 2.0, 8) == pytest.approx(2.0**-23.5, rel=1e-12)

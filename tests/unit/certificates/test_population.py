@@ -14,7 +14,9 @@ import deletions as deletions_script
 from chain import call
 from population import INPUTS, Population, outside
 from wtrak.errors import WtrakError
-from wtrak.job.io import save_arrays
+from wtrak.geometry.scores import whitened
+from wtrak.job.experiment import load_geometry
+from wtrak.job.io import load_arrays, save_arrays
 
 SEED = 5
 
@@ -187,17 +189,12 @@ def test_more_is_not_certified_than_there_is(tmp_path):
     assert table["share"]["natural", "tight"] == pytest.approx(np.mean(held))
 
 
-def test_differences_of_duplicates_are_zero():
-    """Rounding would make them the root of a negative number."""
-    rng = np.random.default_rng(0)
-    points = np.repeat(1e4 * rng.standard_normal((20, 7)), 2, axis=0)
-    points[::4] *= 1 + 1e-12
-    points = torch.from_numpy(points)
-    pairs = np.triu_indices(40, 1)
-    found = certificates_script.difference_norms(points, pairs)
-    expected = np.linalg.norm(points[pairs[0]] - points[pairs[1]], axis=1)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-2)
-    assert (found[expected < 1e-6] < 1e-2).all()
+def test_differences_of_duplicates_are_rounded_up_by_their_dimension():
+    """The rounding of as many numbers as there are points would be allowed for."""
+    points = torch.zeros(2, 8, dtype=torch.float64)
+    points[:, 0] = 1
+    panel = certificates_script.metric_panel(points[:1], points, np.triu_indices(2, 1), 1.0)
+    assert panel["differences"] == pytest.approx(2.0**-24, rel=1e-12)
 
 
 # --- deletions.py ---
@@ -398,6 +395,32 @@ def test_no_more_is_removed_than_there_is(tmp_path):
     assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].notna().all()
     call(deletions_script, tmp_path, outputs, inputs=inputs, **(given | {"n_test": 1}))
     assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].isna().all()
+
+
+def test_duplicates_on_both_sides_of_a_top_set_are_not_certified(tmp_path):
+    """Rounding would make their difference 0 or NaN, and the radius large or NaN."""
+    p = Population(tmp_path, n=12, m=2, ridge=0.3)
+    rng = np.random.default_rng(0)
+    residuals = load_arrays(tmp_path / "residuals")
+    e = np.repeat(rng.standard_normal((2, 3)), 6, axis=0)
+    e -= e.mean(axis=1, keepdims=True)
+    residuals["train_residuals"] = e * (1 + 1e-15 * rng.integers(-3, 4, size=(12, 1)))
+    save_arrays(tmp_path / "residuals", residuals)
+    features = np.ones_like(p.features["train"])
+    save_arrays(tmp_path / "activations", p.features | {"train": features})
+    save_arrays(tmp_path / "bounds", {"bounds": np.zeros((12, 1)), "removals": np.array([1])})
+    factor = torch.from_numpy(load_arrays(tmp_path / "factor")["factor"])
+    _, train, test = load_geometry(
+        *(tmp_path / INPUTS[name] for name in ("activations", "residuals", "factor")), "cpu"
+    )
+    psi, a = (whitened(of, factor, block_size=5).numpy() for of in (train, test))
+    changed = {"self_influence_train": (psi**2).sum(axis=1), "trak_scores": a @ psi.T}
+    save_arrays(tmp_path / "scores", load_arrays(tmp_path / "scores") | changed)
+    given = {"n_test": 2, "removals": [1], "top_k": [1, 2, 3, 4, 5], "n_points": 12, "seed": 0}
+    given |= {"pairs_per_test": 6, "attacked_per_test": 6, "block_size": 5, "device": "cpu"}
+    outputs = {"pairs": "pairs.csv", "top_k": "top_k.csv"}
+    call(deletions_script, tmp_path, outputs, inputs=INPUTS | {"cross_leverage": "bounds"}, **given)
+    assert (pd.read_csv(tmp_path / "top_k.csv")["epsilon"] < 1e-6).all()
 
 
 def test_each_pair_is_examined_with_its_own_numbers(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from wtrak.attacks.perturbations import (
 )
 from wtrak.certificates.lipschitz import natural
 from wtrak.certificates.pairs import (
+    difference_norms,
     direct_radius,
     interval_radius,
     rigorous_radius,
@@ -87,7 +88,7 @@ def main(smk):
     test = test.take(slice(0, m))
     block_size = smk.params.block_size
     s = load_arrays(smk.input.scores)
-    si, si_test = s["self_influence_train"], s["self_influence_test"][:m]
+    si, si_test = s["self_influence_train"], s["self_influence_test"]
     radius = float(np.sqrt(si.max()))
     paper = natural(si_test, si)
     unit = read_json(smk.input.deletion)["one_deletion"]["natural"]["median"]
@@ -109,7 +110,7 @@ def main(smk):
             block_size=block_size,
             advance=advance,
         )
-    tau, inner = products[:m], products[m:]
+    tau, inner = np.split(products, [m])
     gram = inner[:, panel]
     distances = deletion_distances(natural_mean_distances(inner, si, panel), n)
     deletions = Deletions(factor, smk.params.ridge, train, test, panel, block_size)
@@ -123,7 +124,7 @@ def main(smk):
             i, j = panel[first], panel[second]
             y = inner[first] - inner[second]
             gap = float(tau[t, i] - tau[t, j])
-            difference = float(np.sqrt(max(y[i] - y[j], 0.0)))
+            difference = float(difference_norms(si[i], si[j], inner[first, j], len(factor)))
             pair = coordinates(tau[t], y, si, norm_test, difference, gap)
             costs = attacks(pair, radius, panel, gram, smk.params.restarts)
             costs["deletion"] = deletions.cost(np.sign(gap), t, first, second, distances)

@@ -30,7 +30,7 @@ def main(smk):
     inner, gram = inner.cpu().numpy(), gram.cpu().numpy()
     norms, norms_test = points.norm(dim=1).cpu().numpy(), queries.norm(dim=1).cpu().numpy()
     radius = float(np.sqrt(s["self_influence_train"].max()))
-    paper = natural(s["self_influence_test"][:m], s["self_influence_train"])
+    paper = natural(s["self_influence_test"], s["self_influence_train"])
     squared = norms[:, None] ** 2 + norms**2 - 2 * gram
     distances = np.sqrt(np.maximum(squared, 0.0))
 

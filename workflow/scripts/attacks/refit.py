@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from wtrak.certificates.pairs import harmful_order, scores_without
+from wtrak.certificates.pairs import harmful_order, holds_to_first_order, scores_without
 from wtrak.errors import WtrakError
 from wtrak.geometry.covariance import add_ridge, factorise, second_moment
 from wtrak.geometry.gradients import append_constant, assemble, reduce_to_sum_zero
@@ -63,6 +63,9 @@ def main(smk):
     )
     reduced = load_metadata(smk.input.factor)["sum_zero"]
     n = len(train)
+    if m > len(test):
+        raise WtrakError(f"{m} test points are asked for, but there are {len(test)}")
+    test = test.take(slice(0, m))
     dataset = load_arrays(smk.input.dataset, ["train_labels", "test_labels"])
     settings = {
         "n_classes": len(load_metadata(smk.input.dataset)["classes"]),
@@ -80,16 +83,16 @@ def main(smk):
     features = load_arrays(smk.input.activations, ["train", "test"])
     rng = np.random.default_rng(smk.params.seed)
     panel = np.sort(rng.choice(n, size=min(smk.params.n_points, n // 2), replace=False))
-    queries = whitened(test.take(slice(0, m)), factor, block_size=block_size)
+    queries = whitened(test, factor, block_size=block_size)
     points = whitened(train.take(panel), factor, block_size=block_size)
     products = inner_products(train, torch.cat([queries, points]), factor, block_size=block_size)
-    tau, gram = products[:m], products[m:]
+    tau, gram = np.split(products, [m])
     slack = n - load_arrays(smk.input.scores, ["self_influence_train"])["self_influence_train"]
     others = np.setdiff1d(np.arange(n), panel)
-    if max(smk.params.removals) > len(others) or m > len(test):
+    largest = max(smk.params.removals)
+    if largest > len(others):
         raise WtrakError(
-            f"{max(smk.params.removals)} deletions and {m} test points are asked of "
-            f"{len(others)} training points beside the panel and {len(test)} test points"
+            f"{largest} deletions are asked of {len(others)} training points beside the panel"
         )
 
     pairs = []
@@ -98,12 +101,10 @@ def main(smk):
         pairs += [(t, i, j) for i, j in chosen if i != j]
     t, i, j = np.array(pairs).T
     gaps = tau[t, panel[i]] - tau[t, panel[j]]
-    largest = max(smk.params.removals)
     effects = np.empty((len(pairs), largest))
     for row, (test_row, first, second) in enumerate(pairs):
         y = gram[first] - gram[second]
         effects[row] = harmful_order(gaps[row], tau[test_row], y, slack, largest)[1]
-    cumulative = np.cumsum(np.maximum(effects, 0), axis=1)
 
     rows = []
     jobs = [
@@ -119,9 +120,7 @@ def main(smk):
             else:  # the points whose removal narrows the gap of one pair most
                 target = rng.choice(len(pairs))
                 y = gram[i[target]] - gram[j[target]]
-                ordered, _ = harmful_order(
-                    gaps[target], tau[t[target]], y, slack, min(size + len(panel), n)
-                )
+                ordered, _ = harmful_order(gaps[target], tau[t[target]], y, slack, n)
                 removed = ordered[~np.isin(ordered, panel)][:size]
             psi = whitened(train.take(removed), factor, block_size=block_size)
             cross = (psi @ psi.T).cpu().numpy()
@@ -130,9 +129,9 @@ def main(smk):
             )
             kept = np.setdiff1d(train.index, train.index[removed])
             refitted = refitted_scores(
-                features, labels, kept, train.index[panel], test.index[:m], settings
+                features, labels, kept, train.index[panel], test.index, settings
             )
-            stable = np.abs(gaps) > cumulative[:, size - 1]
+            stable = holds_to_first_order(gaps, effects, size)
             flips = {
                 name: np.sign(scores[t, i] - scores[t, j]) != np.sign(gaps)
                 for name, scores in {"fixed": fixed, "refitted": refitted}.items()

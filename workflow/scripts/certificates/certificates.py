@@ -8,6 +8,7 @@ import pandas as pd
 from wtrak.certificates.frontier import certified_radius
 from wtrak.certificates.lipschitz import Lipschitz, euclidean_gradient, natural
 from wtrak.certificates.pairs import (
+    difference_norms,
     direct_radius,
     interval_radius,
     rigorous_radius,
@@ -20,21 +21,16 @@ from wtrak.job.io import load_arrays, read_json, write_csv
 from wtrak.job.runtime import progress, run, select_device
 
 
-def difference_norms(points, pairs):
-    """‖b_i − b_j‖ of the pairs, from the Gram matrix of the points (s, d)."""
-    i, j = pairs
-    inner = (points @ points.T).cpu().numpy()
-    squared = np.diag(inner)
-    return np.sqrt(np.maximum(squared[i] + squared[j] - 2 * inner[i, j], 0.0))
-
-
 def metric_panel(queries, points, pairs, radius):
     """What the tight constants of one metric need: norms, inner products, differences, R."""
+    i, j = pairs
+    gram = (points @ points.T).cpu().numpy()
+    squared = np.diag(gram)
     return {
         "inner": (queries @ points.T).cpu().numpy(),
         "norms": points.norm(dim=1).cpu().numpy(),
         "norms_test": queries.norm(dim=1).cpu().numpy(),
-        "differences": difference_norms(points, pairs),
+        "differences": difference_norms(squared[i], squared[j], gram[i, j], points.shape[1]),
         "radius": float(radius),
     }
 
@@ -151,7 +147,7 @@ def main(smk):
         ),
         "natural": natural(s["self_influence_test"], s["self_influence_train"]),
     }
-    papers = {metric: Lipschitz(p.test[:m], p.train[rows]) for metric, p in papers.items()}
+    papers = {metric: Lipschitz(p.test, p.train[rows]) for metric, p in papers.items()}
     with progress(m, "certificates", "test points") as advance:
         curve, table = summarise(
             lambda t: radii(t, pairs, panels, papers),

@@ -19,7 +19,7 @@ def main(smk):
         raise WtrakError(f"{max(removals)} removals are asked of {n} training points")
     si = load_arrays(smk.input.scores, ["self_influence_train"])["self_influence_train"]
     # One more than is summed, so that the bound on what is not listed is not the last one summed.
-    count = min(max(removals), n - 1)
+    count = max(removals)
     with progress(2 * n, "cross-leverages", "examples") as advance:
         largest = largest_cross_leverages(
             train, factor, si, count, block_size=smk.params.block_size, advance=advance

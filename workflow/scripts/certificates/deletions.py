@@ -7,8 +7,10 @@ import pandas as pd
 import torch
 
 from wtrak.certificates.pairs import (
+    difference_norms,
     gap_without,
     harmful_order,
+    holds_to_first_order,
     removal_bound,
     rigorous_radius,
     survives_removal,
@@ -43,7 +45,6 @@ def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius,
     """
     n = len(tau)
     rows, effects = harmful_order(gap, tau, y, slack, max(removals))
-    cumulative = np.cumsum(np.maximum(effects, 0))
     out = {
         "exact": [survives_removal(gap, tau, y, slack)],
         "replacement": [
@@ -51,7 +52,7 @@ def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius,
                 gap, tau, y, slack, norm_test=norm_test, difference=difference, radius=radius, n=n
             )
         ],
-        "first_order": [bool(abs(gap) > cumulative[m - 1]) for m in removals],
+        "first_order": [bool(holds_to_first_order(gap, effects, m)) for m in removals],
     }
     if attack is not None:
         out["rigorous"] = [
@@ -108,13 +109,14 @@ def main(smk):
 
     def of_test_point(t, seed):
         generator = np.random.default_rng(seed)
-        i, j = generator.integers(n_points, size=(2, smk.params.pairs_per_test))
-        keep = i != j
+        first, second = generator.integers(n_points, size=(2, smk.params.pairs_per_test))
+        keep = first != second
         found = []
-        for count, (a, b) in enumerate(zip(i[keep], j[keep], strict=True)):
+        for count, (a, b) in enumerate(zip(first[keep], second[keep], strict=True)):
+            i, j = panel[a], panel[b]
             y = gram[a] - gram[b]
-            gap = tau[t, panel[a]] - tau[t, panel[b]]
-            difference = np.sqrt(max(y[panel[a]] - y[panel[b]], 0.0))
+            gap = tau[t, i] - tau[t, j]
+            difference = difference_norms(si[i], si[j], gram[a, j], len(factor))
 
             def cross(rows):
                 psi = whitened(train.take(rows), factor, block_size=block_size)
@@ -139,7 +141,7 @@ def main(smk):
         for k in smk.params.top_k:
             rows = top[t, :k]
             inner = top_gram[np.searchsorted(top_rows, rows)]
-            differences = np.sqrt(np.maximum(si[rows][:, None] + si - 2 * inner, 0.0))
+            differences = difference_norms(si[rows][:, None], si, inner, len(factor))
             gaps = tau[t, rows][:, None] - tau[t]
             radii = rigorous_radius(gaps, differences, norms_test[t], radius)
             sets.append({"test": t, "k": k, "epsilon": top_k_radius(tau[t], rows, radii)})

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from wtrak.certificates.frontier import certified_shares, epsilon_for_share, epsilon_grid
-from wtrak.certificates.lipschitz import Lipschitz, euclidean_gradient, natural
+from wtrak.certificates.lipschitz import euclidean_gradient, natural
 from wtrak.job.io import load_arrays, read_json, write_csv, write_json
 from wtrak.job.runtime import progress, run
 
@@ -23,7 +23,6 @@ def main(smk):
             s["inverse_norms_test"], s["inverse_norms_train"], s["norms_train"].max()
         ),
     }
-    constants = {metric: Lipschitz(c.test[:m], c.train) for metric, c in constants.items()}
     target = smk.params.paper_share
 
     frames, grids = [], {}

@@ -64,7 +64,7 @@ def certified_shares(scores, lipschitz, epsilons, *, threads=1, advance=lambda k
     ----------
     scores : numpy.ndarray, shape (m, n)
     lipschitz : Lipschitz
-        Factors of L for the same m test and n training points.
+        Factors of L for the same n training points and at least these m test points.
     epsilons : sequence of float
     threads : int
         Sorting and searching release the interpreter, so threads share the test points.
@@ -100,7 +100,7 @@ def epsilon_grid(scores, lipschitz, share_range, points, *, n_pairs=200_000, see
     ----------
     scores : numpy.ndarray, shape (m, n)
     lipschitz : Lipschitz
-        Factors of L for the same points.
+        As in `certified_shares`.
     share_range : (float, float)
         Smaller and larger share.
 

@@ -11,6 +11,23 @@ The functions work on arrays of pairs of any shape, for one test point.
 import numpy as np
 
 
+def difference_norms(squared_i, squared_j, inner, dimension):
+    """‖b_i − b_j‖ from ‖b_i‖², ‖b_j‖² and b_i·b_j, rounded up as far as their rounding may reach.
+
+    An inner product of d numbers is off by at most d·2⁻⁵³ times its norms, to first order, so the
+    squared difference by at most d·2⁻⁵²·(‖b_i‖² + ‖b_j‖²). Duplicates have a gap that is rounding
+    alone; with a difference of 0 beside it they would have a large radius.
+
+    Parameters
+    ----------
+    squared_i, squared_j, inner : numpy.ndarray, same shape
+    dimension : int
+        d.
+    """
+    total = squared_i + squared_j
+    return np.sqrt(np.maximum(total - 2 * inner, 0.0) + dimension * 2.0**-52 * total)
+
+
 def tight_constant(inner, norm_train, norm_test, radius):
     """L = R(‖a‖‖b‖ + |a·b|): the exact Lipschitz constant of S(ψ) = (a·ψ)(b·ψ) on ‖ψ‖ ≤ R.
 
@@ -138,6 +155,26 @@ def harmful_order(gap, x, y, slack, largest):
     return rows, effects[rows]
 
 
+def holds_to_first_order(gaps, effects, count):
+    """Whether removing any set of at most `count` points leaves a pair's order, to first order.
+
+    The most harmful set is that of the largest effects, as far as they are harmful at all.
+
+    Parameters
+    ----------
+    gaps : numpy.ndarray, shape (...)
+        Δ of each pair.
+    effects : numpy.ndarray, shape (..., at least count)
+        From `harmful_order`, most harmful first.
+    count : int
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (...)
+    """
+    return np.abs(gaps) > np.maximum(effects[..., :count], 0).sum(axis=-1)
+
+
 def removal_bound(gap, x, y, slack, bounds, count):
     """Upper bound on how far removing any set of at most `count` points narrows |Δ|: every order.
 
@@ -165,8 +202,9 @@ def removal_bound(gap, x, y, slack, bounds, count):
     x2, y2 = x * x / slack, y * y / slack
     harm = -np.sign(gap) * x * y / slack
     rows = np.argpartition(harm, -count)[-count:]
-    alpha2 = np.sqrt(y2[rows].sum() / max(x2[rows].sum(), 1e-300))
-    alpha2 = alpha2 if alpha2 > 0 else 1.0
+    sums = x2[rows].sum(), y2[rows].sum()
+    # Any α is valid; this one makes the bound least for these rows.
+    alpha2 = np.sqrt(sums[1] / sums[0]) if min(sums) > 0 else 1.0
     effects = (harm + bounds * (alpha2 * x2 + y2 / alpha2) / 2) / (1 - bounds**2)
     return float(np.maximum(np.partition(effects, -count)[-count:], 0.0).sum())
 

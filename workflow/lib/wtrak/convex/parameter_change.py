@@ -11,7 +11,7 @@ from wtrak.errors import WtrakError
 
 def perturbed_weights(n, share, rng):
     """Uniform weights of n examples of which a share, at least one, is left out; they sum to 1."""
-    weights = np.full(n, 1.0)
+    weights = np.ones(n)
     weights[rng.choice(n, size=max(round(share * n), 1), replace=False)] = 0.0
     return weights / weights.sum()
 

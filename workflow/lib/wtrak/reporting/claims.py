@@ -226,7 +226,7 @@ def short(ledger):
         {
             "claim": row.claim,
             "verdict": row.verdict,
-            "paper": "–" if np.isnan(row.paper) else number(row.paper),
+            "paper": number(row.paper),
             "ours": ours(row),
             "where": row.where,
         }
