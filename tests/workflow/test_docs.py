@@ -91,7 +91,6 @@ def test_readme_is_one_page():
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_links_lead_somewhere(path):
     """A reader would end at a page that is not there."""
-    assert len(links(text_of(path))) >= 1
     assert broken(path, text_of(path)) == []
 
 
