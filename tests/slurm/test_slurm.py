@@ -172,7 +172,7 @@ def test_killed_controller_is_taken_up_again(repository, slurm):
         time.sleep(0.5)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    # What the README says: wait until the jobs of the dead run are gone, unlock, run again.
+    # What docs/cluster.md says: wait until the jobs of the dead run are gone, unlock, run again.
     while client(slurm, "squeue", "-h") and time.monotonic() < deadline + 120:
         time.sleep(1)
     finished(started(repository, slurm, "--unlock"))

@@ -15,8 +15,8 @@ SETTINGS = {
     "activations": {"batch_size": 17, "shard_size": 102},
     "retraining": {"stack": 3},
 }
-# What the README promises: of the largest number of its kind. Heads stop at a gradient norm, and
-# directions with nearly equal eigenvalues mix, so that this is more than rounding itself.
+# What docs/reproducibility.md promises: of the largest number of its kind. Heads stop at a gradient
+# norm, and directions with nearly equal eigenvalues mix, so that this is more than rounding itself.
 TOLERANCE = 5e-3
 # How an optimiser came to the same end, when; and steps of curves, at which the next may be taken.
 WAYS = {"step", "y", ".iterations", ".newton_steps", ".gradient_norm"}

@@ -176,7 +176,7 @@ def test_read_only_results_are_named(repository, tmp_path):
 
 
 def test_home_that_cannot_be_written_is_done_without(repository, tmp_path):
-    """Containers and nodes of a cluster have such homes; the README names the variable to set."""
+    """Containers have such homes; docs/troubleshooting.md names the variable to set."""
     environment = os.environ | {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": str(tmp_path / "cache")}
     target = "results/datasets/digits.safetensors"
     done = subprocess.run(

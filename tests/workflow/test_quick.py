@@ -29,7 +29,7 @@ def results(finished):
 
 
 def test_every_target_is_there(results):
-    """A figure or table of the README would not be made."""
+    """A figure or table of docs/targets.md would not be made."""
     assert len(FIGURES) >= 20 and len(TABLES) >= 12
     galleries = [f"{kind}_{name}" for kind in ("gallery", "noisy_gallery") for name in EXPERIMENTS]
     for name in {*FIGURES, *galleries} - {"gallery"}:

@@ -14,9 +14,6 @@ import yaml
 
 from conftest import REPOSITORY, snakemake
 from rulegraph import BLOCKS, SHOWN, script_of
-from wtrak.job.io import read_csv
-from wtrak.reporting.claims import short
-from wtrak.reporting.tables import markdown
 
 SCRIPTS = REPOSITORY / "workflow" / "scripts"
 LIBRARY = REPOSITORY / "workflow" / "lib"
@@ -181,19 +178,6 @@ def test_profiles_track_edits_alike():
     assert settings["compute"]["device"] == "cpu"
 
 
-def test_readme_names_every_target():
-    """A reader could not find how to make a figure or table."""
-    readme = (REPOSITORY / "README.md").read_text("utf-8")
-    for kind, name in SHOWN:
-        name = name.replace("{experiment}", "<experiment>")
-        file = f"figures/{name}.svg" if kind == "figure" else f"tables/{name}.md"
-        assert f"results/{file}" in readme, name
-    for target in re.findall(
-        r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text("utf-8"), flags=re.M
-    ):
-        assert f"make {target}" in readme or target == "help", target
-
-
 def test_paper_claims_are_well_formed():
     """A paper value would be looked up under another name, or be no number."""
     claims = pd.read_csv(REPOSITORY / "workflow" / "resources" / "paper_claims.csv")
@@ -218,13 +202,6 @@ def test_parsing_is_quick_and_writes_nothing(tmp_path):
     # Of a processor and not of the clock, as other work may run beside.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 4
     assert not (tmp_path / "results").exists()
-
-
-def test_readme_shows_the_published_verdicts():
-    """The front page would show verdicts of another run than the published one."""
-    ledger = read_csv(REPOSITORY / "results" / "published" / "tables" / "claims.csv")
-    assert len(ledger) > 35
-    assert markdown(short(ledger)).strip() in (REPOSITORY / "README.md").read_text("utf-8")
 
 
 def test_published_files_are_those_of_the_provenance():

@@ -249,7 +249,7 @@ def test_edit_of_the_checks_runs_them_again(editable):
 
 
 def test_every_target_has_a_plan():
-    """A target of the README would not be known to the workflow."""
+    """A target of docs/targets.md would not be known to the workflow."""
     for target in ("all", "figures", "tables", "results/figures/fig2_spectrum.svg"):
         done = snakemake(REPOSITORY, "--dry-run", "--forceall", target, "--cores", "1")
         assert "This was a dry-run" in done.stdout

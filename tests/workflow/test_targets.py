@@ -52,7 +52,7 @@ def test_names_of_several_wildcards_can_be_asked_for(finished, path):
 
 @pytest.mark.matrix
 def test_a_file_of_each_rule_can_be_asked_for_and_made_again(finished, facts):
-    """A target that the README lists would end in a traceback."""
+    """A target that docs/targets.md lists would end in a traceback."""
 
     def planned(item):
         rule, path = item

@@ -1,4 +1,4 @@
-"""Table 5: is the paper's number reachable, and under which reading of what it leaves unstated?"""
+"""Which choices that the paper leaves unstated give its numbers, if any."""
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from wtrak.reporting.cells import percentage, plain
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import Cell, number, write_documents
 
-TITLE = "Table 5: what the paper leaves unstated"
+TITLE = "What the paper leaves unstated"
 EUCLIDEAN, NATURAL = "score per unit of |phi|", "score per unit of natural distance"
 RIDGE = "|phi|^2"
 # Title and unit of each.

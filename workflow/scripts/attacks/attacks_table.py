@@ -1,4 +1,4 @@
-"""Table 3: how many pairs an attack turns inside the radius that each certificate gives them."""
+"""How many pairs an attack turns inside the radius that each certificate gives them."""
 
 import math
 
@@ -10,7 +10,7 @@ from wtrak.reporting.cells import count, percentage, plain
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Table 3: certificates broken by attack"
+TITLE = "Certificates broken by attack"
 METHODS = {
     "paper": "paper's intervals, capped",
     "tight": "tight intervals",

@@ -1,4 +1,4 @@
-"""Table 2: pairs and top sets certified in every way, at chosen numbers of deletions."""
+"""Pairs and top sets certified in every way, at chosen numbers of deletions."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ from wtrak.reporting.cells import percentage, plain
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Table 2: certified pairs, in deletions"
+TITLE = "Certified pairs, in deletions"
 METHODS = {
     ("euclidean", "paper"): "Euclidean, paper's intervals",
     ("euclidean", "tight"): "Euclidean, tight intervals",

@@ -1,4 +1,4 @@
-"""Table 9: robust influence intervals of convex models: orders, coverage, attacks and cost."""
+"""Robust influence intervals of convex models: orders, coverage, attacks and cost."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from wtrak.reporting.cells import count, fixed, mean_cell, percentage, plain
 from wtrak.reporting.intervals import mean_with_interval
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Table 9: robust influence intervals of convex models"
+TITLE = "Robust influence intervals of convex models"
 KERNELS = {"hessian_only": "Hessian only", "paper": "paper's", "corrected": "corrected"}
 RADII = {"diameter": "diam/n", "own": "own"}
 # Of what the time is taken against.

@@ -1,4 +1,4 @@
-"""Table 4: distance, leverage and self-influence of test points and foreign inputs."""
+"""Distance, leverage and self-influence of test points and foreign inputs."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from wtrak.reporting.cells import count, fixed, plain
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Table 4: the out-of-distribution barrier"
+TITLE = "The out-of-distribution barrier"
 # Columns of ood.csv that may grow with distance.
 MEASURES = {
     "si_true_label": "SI, true label",

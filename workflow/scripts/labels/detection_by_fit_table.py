@@ -1,4 +1,4 @@
-"""Table 7: wrong labels found by every detector, for heads that under- and over-fit."""
+"""Wrong labels found by every detector, for heads that under- and over-fit."""
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from wtrak.reporting.cells import count, mean_cell
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Table 7: wrong labels by head and size"
+TITLE = "Wrong labels by head and size"
 SHARES = {
     "accuracy_as_given": "given labels predicted",
     "accuracy_as_true": "true labels predicted",

@@ -1,4 +1,4 @@
-"""Table 6: wrong labels found by every detector, over seeds, and what self-influence adds."""
+"""Wrong labels found by every detector, over seeds, and what self-influence adds."""
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from wtrak.reporting.cells import fixed, mean_cell
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Table 6: wrong labels found"
+TITLE = "Wrong labels found"
 # Heading, decimals and unit of each.
 METRICS = {
     "auroc": ("AUROC", 3, "share"),

@@ -1,4 +1,4 @@
-"""Table 8: suspicious labels of the data as they come, and what people say of them."""
+"""Suspicious labels of the data as they come, and what people say of them."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from wtrak.reporting.cells import count, percentage
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Table 8: suspicious labels of the data as they come"
+TITLE = "Suspicious labels of the data as they come"
 
 
 def rows_of(experiment, frame, tops):

@@ -1,4 +1,4 @@
-"""Table 10: training points removed, and how much faster the test loss rises than at random."""
+"""Training points removed, and how much faster the test loss rises than at random."""
 
 import pandas as pd
 
@@ -11,7 +11,7 @@ from wtrak.reporting.intervals import mean_with_interval
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Table 10: training points removed"
+TITLE = "Training points removed"
 # Heading, factor, decimals and unit of each.
 TRAITS = {
     "loss": ("loss", 1, 2, "nats"),

@@ -1,4 +1,4 @@
-"""Table 11: networks trained anew: removal, linear datamodeling scores and speed."""
+"""Networks trained anew: removal, linear datamodeling scores and speed."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from wtrak.reporting.cells import fixed, mean_cell, plain, with_decimals
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Table 11: networks trained anew"
+TITLE = "Networks trained anew"
 WAYS = {"loop": "one after the other", "stack": "side by side"}
 
 

@@ -26,11 +26,11 @@ def main(smk):
         with atomic_path(target) as temporary:
             shutil.copyfile(source, temporary)
         say(f"{source} -> {target}")
-    readme = Path("README.md")
-    if readme.exists():
+    page = Path("docs/results.md")
+    if page.exists():
         ledger = read_csv(next(path for path in smk.input if path.endswith("claims.csv")))
         body = markdown(short(ledger)).strip()
-        write_text(readme, embed(readme.read_text("utf-8"), body))
+        write_text(page, embed(page.read_text("utf-8"), body))
 
 
 if __name__ == "__main__":
