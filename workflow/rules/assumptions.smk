@@ -64,7 +64,7 @@ rule variation:
 
 rule assumptions_figure:
     input:
-        variations=of_variations("results/assumptions/{experiment}.csv"),
+        readings=of_variations("results/assumptions/{experiment}.csv"),
         provenance=plan.records(),
     output:
         **figure("assumptions_figure", "What the paper leaves unstated"),
@@ -88,7 +88,7 @@ rule assumptions_figure:
 
 rule assumptions_table:
     input:
-        variations=of_variations("results/assumptions/{experiment}.csv"),
+        readings=of_variations("results/assumptions/{experiment}.csv"),
         provenance=plan.records(),
     output:
         **table("assumptions_table", "What the paper leaves unstated"),

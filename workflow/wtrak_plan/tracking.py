@@ -20,10 +20,15 @@ SCRIPTS, LIBRARY = WORKFLOW / "scripts", WORKFLOW / "lib"
 
 
 @cache
+def _parsed(path):
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def imported(path):
     """Files of the library that a Python file imports directly, as a set of paths."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(_parsed(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -54,8 +59,7 @@ def meaning(path):
     """
     if path.suffix != ".py":
         return hashlib.sha256(path.read_bytes()).hexdigest()[:10]
-    tree = ast.parse(path.read_text("utf-8"))
-    return hashlib.sha256(repr(_described(tree)).encode()).hexdigest()[:10]
+    return hashlib.sha256(repr(_described(_parsed(path))).encode()).hexdigest()[:10]
 
 
 # Of some versions of Python only, or the same for every use of a name.
