@@ -1,7 +1,5 @@
 """Attribution of predictions to training examples, on plain arrays."""
 
-import numbers
-
 import numpy as np
 import pandas as pd
 import torch
@@ -9,14 +7,16 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from wtrak.certificates.pairs import (
-    direct_radius,
-    gap_without,
-    harmful_order,
-    removal_bound,
-    survives_removal,
-    tight_constant,
+from wtrak.arguments import (
+    check_integer,
+    check_positive,
+    class_numbers,
+    random_generator,
+    training_rows,
+    usable_device,
 )
+from wtrak.certificates.pairs import direct_radius, tight_constant
+from wtrak.certificates.verdicts import removal_verdicts
 from wtrak.certificates.wasserstein import deletion_distances
 from wtrak.errors import InputError, as_input_errors
 from wtrak.geometry.covariance import add_ridge, factorise, second_moment
@@ -128,9 +128,16 @@ class Attributor(BaseEstimator):
             A ValueError that names the argument.
         """
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
-        device = self._checked_device()
+        if self.gradient not in GRADIENTS:
+            raise InputError(
+                f"gradient is {self.gradient!r}, expected one of {', '.join(GRADIENTS)}"
+            )
+        check_positive("ridge", self.ridge)
+        check_integer("folds", self.folds, 2)
+        check_integer("block_size", self.block_size, 1)
+        device = usable_device(self.device)
         self.classes_, labels = encode(y)
-        rng = _generator(self.random_state)
+        rng = random_generator(self.random_state)
         self.head_ = self._fitted_head(X, y)
         if not np.array_equal(getattr(self.head_, "classes_", self.classes_), self.classes_):
             raise InputError(
@@ -193,7 +200,7 @@ class Attributor(BaseEstimator):
             Columns test, direction ("helps" or "harms"), rank (from 1), train (row of X), label (of
             the training example) and score; the strongest first.
         """
-        _check_integer("k", k, 1)
+        check_integer("k", k, 1)
         parts = []
         for test, tau in enumerate(self.scores(X_test, y_test).to_numpy()):
             for direction, sign in (("helps", 1), ("harms", -1)):
@@ -223,9 +230,9 @@ class Attributor(BaseEstimator):
         -------
         pandas.DataFrame
             One row an example, largest out-of-fold loss first. Columns: index (row of X),
-            given_label, suggested_label (the most probable out of fold), p_given and p_suggested
-            (out-of-fold probabilities of the two), out_of_fold_loss (−log p_given, in nats; infinite
-            where the other folds hold no example of the label), self_influence and rank (from 1).
+            given_label, suggested_label (the most probable one), p_given and p_suggested (the
+            probabilities of the two), out_of_fold_loss (−log p_given, in nats; infinite where no
+            other fold has the label), self_influence and rank (from 1).
         """
         check_is_fitted(self)
         X, labels = self._train.activations[:, :-1], self._labels
@@ -296,10 +303,10 @@ class Attributor(BaseEstimator):
         check_is_fitted(self)
         n = len(self._train)
         for m in removals:
-            _check_integer("removals", m, 1, n - 1)
+            check_integer("removals", m, 1, n - 1)
         queries = self._whitened_test(X_test, y_test)
-        first = _rows("first", first, len(queries), n)
-        second = _rows("second", second, len(queries), n)
+        first = training_rows("first", first, len(queries), n)
+        second = training_rows("second", second, len(queries), n)
         if same := np.flatnonzero(first == second).tolist():
             raise InputError(
                 f"first and second are both row {first[same[0]]} for test example {same[0]}; the "
@@ -312,7 +319,7 @@ class Attributor(BaseEstimator):
         norms_test = queries.norm(dim=1).cpu().numpy()
         bounds = self._removal_bounds(removals)
         radius = float(np.sqrt(self.self_influence_.max()))
-        rows = []
+        slack, rows = n - self.self_influence_, []
         for t, (i, j, place_i, place_j) in enumerate(zip(first, second, *places, strict=True)):
             gap, y = tau[t, i] - tau[t, j], gram[place_i] - gram[place_j]
             sizes = self.self_influence_[[i, j]]
@@ -322,44 +329,9 @@ class Attributor(BaseEstimator):
             epsilon = direct_radius(gap, tight_constant(gap, difference, norms_test[t], radius))
             row = {"test": t, "first": i, "second": j, "gap": gap, "radius": float(epsilon)}
             row["radius_in_deletions"] = row["radius"] / self.one_deletion_
-            verdicts = self._verdicts(gap, tau[t], y, bounds)
+            verdicts = removal_verdicts(gap, tau[t], y, slack, bounds, self._inner_products_of)
             rows.append(row | {f"removals_{m}": verdicts[m] for m in removals})
         return pd.DataFrame(rows)
-
-    def _verdicts(self, gap, x, y, bounds):
-        """What removals of at most m training examples do to one gap, by m.
-
-        Parameters
-        ----------
-        gap : float
-        x, y : numpy.ndarray, shape (n,)
-            a·ψ_k and c·ψ_k, as in `certificates.pairs`.
-        bounds : dict of int to numpy.ndarray, shape (n,)
-            Output of `row_bounds` for each m.
-        """
-        if gap == 0:
-            return dict.fromkeys(bounds, "turns")
-        slack = len(x) - self.self_influence_
-        rows, _ = harmful_order(gap, x, y, slack, max(bounds))
-        psi = whitened(self._train.take(rows), self._factor, block_size=self.block_size)
-        cross = (psi @ psi.T).cpu().numpy()
-        turning = len(x)
-        for m in range(1, len(rows) + 1):
-            k = rows[:m]
-            if np.sign(gap) * gap_without(gap, x[k], y[k], slack[k], cross[:m, :m]) <= 0:
-                turning = m
-                break
-        found = {}
-        for m, of_size in bounds.items():
-            if m == 1:
-                found[m] = "holds" if survives_removal(gap, x, y, slack) else "turns"
-            elif m >= turning:
-                found[m] = "turns"
-            elif abs(gap) > removal_bound(gap, x, y, slack, of_size, m):
-                found[m] = "holds"
-            else:
-                found[m] = "undecided"
-        return found
 
     def _removal_bounds(self, removals):
         """Bounds of the cross-leverages for `removal_bound`, by number of removals."""
@@ -381,6 +353,11 @@ class Attributor(BaseEstimator):
         """Inner products of whitened points with all training examples, shape (q, n)."""
         return inner_products(self._train, points, self._factor, block_size=self.block_size)
 
+    def _inner_products_of(self, rows):
+        """Inner products ψ_k·ψ_l of a few training examples, shape (rows, rows)."""
+        psi = whitened(self._train.take(rows), self._factor, block_size=self.block_size)
+        return (psi @ psi.T).cpu().numpy()
+
     def _whitened_test(self, X_test, y_test):
         """Whitened gradients ψ of test examples, shape (m, d)."""
         check_is_fitted(self)
@@ -396,73 +373,17 @@ class Attributor(BaseEstimator):
         # Of the names of columns only.
         validate_data(self, X_test, reset=False, skip_check_array=True)
         z = class_logits(self.head_, X)
-        labels = z.argmax(axis=1) if y_test is None else self._numbers_of(y_test, len(X))
+        labels = (
+            z.argmax(axis=1) if y_test is None else class_numbers(y_test, self.classes_, len(X))
+        )
         test = gradients_at(z, labels, append_constant(X, X.dtype), self.gradient)
         return whitened(test, self._factor, block_size=self.block_size)
-
-    def _numbers_of(self, y_test, m):
-        """Number of each label among the classes."""
-        y = np.asarray(y_test)
-        if y.shape != (m,):
-            raise InputError(
-                f"y_test has shape {y.shape}, expected ({m},), one label a row of X_test"
-            )
-        numbers_of = pd.Index(self.classes_).get_indexer(y)
-        if (numbers_of < 0).any():
-            raise InputError(
-                f"y_test holds {y[numbers_of < 0][0]!r}, which is none of the classes of the "
-                f"training set: {', '.join(map(str, self.classes_))}"
-            )
-        return numbers_of
 
     def _fitted_head(self, X, y):
         head = LinearHead() if self.head is None else clone(self.head)
         head.fit(X, y)
         if not hasattr(head, "coef_") or not hasattr(head, "intercept_"):
             raise InputError(
-                f"head: {head!r} has no coef_ and intercept_ after fit; a linear classifier is needed"
+                f"head: {head!r} has no coef_ and intercept_ after fit; give a linear classifier"
             )
         return head
-
-    def _checked_device(self):
-        """The device, once the settings are found to be in their ranges."""
-        if self.gradient not in GRADIENTS:
-            raise InputError(
-                f"gradient is {self.gradient!r}, expected one of {', '.join(GRADIENTS)}"
-            )
-        if not isinstance(self.ridge, numbers.Real) or not 0 < self.ridge < np.inf:
-            raise InputError(f"ridge is {self.ridge!r}, expected a number above 0")
-        _check_integer("folds", self.folds, 2)
-        _check_integer("block_size", self.block_size, 1)
-        try:
-            device = torch.device(self.device)
-            torch.empty(0, device=device)
-        except (RuntimeError, AssertionError) as error:
-            raise InputError(f"device is {self.device!r}: {error}") from error
-        return device
-
-
-def _generator(random_state):
-    """A numpy.random.Generator; of an older RandomState, one that it seeds."""
-    if isinstance(random_state, np.random.RandomState):
-        random_state = random_state.randint(2**31, size=4)
-    return np.random.default_rng(random_state)
-
-
-def _check_integer(name, value, least, most=None):
-    if not isinstance(value, numbers.Integral) or value < least or (most and value > most):
-        upper = f" to {most}" if most else " or more"
-        raise InputError(f"{name}: {value!r} is no integer of {least}{upper}")
-
-
-def _rows(name, rows, m, n):
-    """Rows of training examples, shape (m,), from one number for all or one for each."""
-    rows = np.asarray(rows)
-    if rows.dtype.kind not in "iu" or rows.shape not in ((), (m,)):
-        raise InputError(
-            f"{name} has shape {rows.shape} and type {rows.dtype}, expected an integer, or one for "
-            f"each of the {m} test examples"
-        )
-    if rows.size and (rows.min() < 0 or rows.max() >= n):
-        raise InputError(f"{name} names a row outside 0 to {n - 1} of the training set")
-    return np.broadcast_to(rows.astype(np.int64), (m,))

@@ -1,6 +1,4 @@
-"""The default head of `Attributor`: multinomial logistic regression as a scikit-learn classifier."""
-
-import numbers
+"""Multinomial logistic regression as a scikit-learn classifier: the head of `Attributor`."""
 
 import numpy as np
 import torch
@@ -9,6 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from wtrak.arguments import check_integer, check_positive
 from wtrak.errors import InputError, as_input_errors
 from wtrak.geometry.gradients import append_constant
 from wtrak.geometry.head import train_head
@@ -96,12 +95,9 @@ class LinearHead(ClassifierMixin, BaseEstimator):
             tolerance.
         """
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
-        for name in ("penalty", "tolerance", "max_iterations"):
-            value = getattr(self, name)
-            kind = numbers.Integral if name == "max_iterations" else numbers.Real
-            if not isinstance(value, kind) or not 0 < value < np.inf:
-                wanted = "an integer" if kind is numbers.Integral else "a number"
-                raise InputError(f"{name} is {value!r}, expected {wanted} above 0")
+        check_positive("penalty", self.penalty)
+        check_positive("tolerance", self.tolerance)
+        check_integer("max_iterations", self.max_iterations, 1)
         self.classes_, labels = encode(y)
         recipe = {
             "optimizer": "lbfgs",
