@@ -63,7 +63,7 @@ def class_numbers(y_test, classes, m):
     found = pd.Index(classes).get_indexer(y)
     if (found < 0).any():
         raise InputError(
-            f"y_test holds {y[found < 0][0]!r}, which is none of the classes that the training set "
+            f"y_test holds {y[found < 0][0]}, which is none of the classes that the training set "
             f"has: {', '.join(map(str, classes))}"
         )
     return found

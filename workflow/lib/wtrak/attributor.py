@@ -301,7 +301,9 @@ class Attributor(BaseEstimator):
                 that are equal up to rounding have no order to keep: "turns".
         """
         check_is_fitted(self)
-        n = len(self._train)
+        n, removals = len(self._train), list(removals)
+        if not removals:
+            raise InputError("removals is empty, expected numbers of training examples")
         for m in removals:
             check_integer("removals", m, 1, n - 1)
         queries = self._whitened_test(X_test, y_test)

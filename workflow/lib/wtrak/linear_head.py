@@ -27,7 +27,7 @@ def encode(y):
     check_classification_targets(y)
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"y holds one class only, {classes[0]!r}; two classes are needed")
+        raise InputError(f"y holds one class only, {classes[0]}; two classes are needed")
     return classes, labels
 
 
