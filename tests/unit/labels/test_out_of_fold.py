@@ -65,11 +65,12 @@ def test_every_example_is_judged_without_its_fold():
 
 def test_a_copy_with_the_same_wrong_label_does_not_hide_it():
     """The head would know the wrong label from the copy, and call it right."""
+    # More features than examples, so that a head knows by heart every label that it has seen.
     rng = np.random.default_rng(0)
     labels = np.arange(40) % 2
-    x = rng.standard_normal((40, 3)) + 3 * labels[:, None]
-    x[1], labels[1] = x[0] - 6, 1
-    x[0], labels[0] = x[1], 1
+    x = rng.standard_normal((40, 60))
+    x[:, 0] += 6 * labels
+    x[1], labels[:2] = x[0], 1
     h = append_constant(x)
     weight, _, _ = train_head(h, labels, 2, RECIPE, CPU)
 
@@ -79,8 +80,8 @@ def test_a_copy_with_the_same_wrong_label_does_not_hide_it():
         return 1 / (1 + np.exp(z[:, 0] - z[:, 1]))
 
     together = copies(h)
-    assert (p_given(together, 1) < 1e-3).all()
+    assert (p_given(together, 1) < 0.2).all()
     apart = next(
         seed for seed in range(9) if np.ptp(draw_folds(40, 4, np.random.default_rng(seed))[:2])
     )
-    assert (p_given(None, apart) > 0.1).all()
+    assert (p_given(None, apart) > 0.8).all()
