@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from problems import Problem
+from wtrak.certificates.pairs import removal_bound
 from wtrak.certificates.verdicts import removal_verdicts
 from wtrak.geometry.cross_leverage import largest_cross_leverages, row_bounds
 from wtrak.geometry.gradients import Gradients
@@ -67,6 +68,10 @@ def test_verdicts_are_true_of_every_set():
                 at_most = any(turned[size] for size in range(1, m + 1))
                 if verdicts[m] == "holds":
                     assert not at_most
+                    # It is proved, and not merely true.
+                    of_pair = gap, problem.psi @ problem.a, problem.psi @ c, problem.n - problem.si
+                    proofs = [removal_bound(*of_pair, bounds[k], k) for k in removals if k >= m]
+                    assert abs(gap) > min(proofs)
                 if verdicts[m] == "turns":
                     assert at_most
                 seen.add((m, verdicts[m]))
