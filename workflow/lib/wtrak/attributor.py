@@ -45,8 +45,9 @@ class Attributor(BaseEstimator):
     to the network that made them is outside all that is said here.
 
     Memory is O(d² + (block_size + 500)·d + n·p), where d = (C − 1)·(p + 1) for C classes and p
-    features, or C·(p + 1) for the gradient ``logit``. At the peak, `fit` holds about 2.5·d² float64 numbers:
-    2 GB at d = 10,000 and 8 GB at 20,000. Time is O(n·d² + d³). Each method says what it adds.
+    features, or C·(p + 1) for the gradient ``logit``. At the peak, `fit` holds about 2.5·d² float64
+    numbers: 2 GB at d = 10,000 and 8 GB at 20,000. Time is O(n·d² + d³). Each method says what it
+    adds.
 
     Parameters
     ----------
