@@ -11,7 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
+import wtrak
 from conftest import REPOSITORY, snakemake
 from rulegraph import BLOCKS, SHOWN, script_of
 
@@ -108,13 +110,53 @@ def test_every_library_module_has_its_tests():
 @pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.name)
 def test_imports_can_be_tracked(path):
     """A dynamic or relative import would let an edit go unnoticed."""
+    # The public names are imported on first use. No script uses them: see below.
+    public = path == LIBRARY / "wtrak" / "__init__.py"
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and not public:
             called = getattr(node.func, "id", None)
             assert called not in {"import_module", "__import__", "exec", "eval"}
             assert getattr(node.func, "attr", None) != "import_module"
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.name)
+def test_no_script_imports_public_names(path):
+    """What wtrak imports on first use is not tracked: its edits would re-run nothing."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.module != "wtrak"
+        if isinstance(node, ast.Import):
+            # `import wtrak.errors` gives the name `wtrak`, too, and with it every public one.
+            names = [alias for alias in node.names if alias.name.split(".")[0] == "wtrak"]
+            assert all("." in alias.name and alias.asname for alias in names)
+
+
+def test_public_names_are_where_they_are_said_to_be():
+    """A name would be documented that nobody can import."""
+    for name in wtrak.__all__:
+        assert hasattr(wtrak, name), name
+    assert set(wtrak.__all__) <= set(dir(wtrak))
+    with pytest.raises(AttributeError, match="'wtrak' has no attribute 'Attributer'"):
+        _ = wtrak.Attributer
+
+
+def test_version_is_that_of_the_citation():
+    """The package would be cited under another version."""
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text("utf-8"))
+    assert wtrak.__version__ == citation["version"]
+
+
+def test_installed_packages_are_bounded_by_the_pinned_ones():
+    """The package would be installed with versions above those that it is tested with."""
+    pinned = pins((REPOSITORY / "envs" / "requirements.in").read_text("utf-8"))
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    assert settings["requires-python"] == ">=3.11"
+    for requirement in map(Requirement, settings["dependencies"]):
+        assert requirement.name in pinned
+        assert all(bound.operator == ">=" for bound in requirement.specifier)
+        assert pinned[requirement.name] in requirement.specifier
 
 
 def test_library_knows_no_workflow():

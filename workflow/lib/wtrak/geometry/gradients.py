@@ -18,7 +18,7 @@ class Gradients:
     ----------
     residuals : numpy.ndarray, shape (N, C), float64
         e; (N, C - 1) in the sum-zero basis.
-    activations : numpy.ndarray, shape (N, p), float32
+    activations : numpy.ndarray, shape (N, p), float32 or float64
         h, the constant 1 of the bias last.
     index : numpy.ndarray, shape (N,), int64
         Row of each example in its dataset.
@@ -75,10 +75,10 @@ def assemble(features, residuals, index):
     return Gradients(residuals, append_constant(features[index]), index)
 
 
-def append_constant(features):
-    """Activations h: penultimate features (N, p - 1) with the constant 1 for the bias, float32."""
-    ones = np.ones((len(features), 1), dtype=np.float32)
-    return np.concatenate([features.astype(np.float32, copy=False), ones], axis=1)
+def append_constant(features, dtype=np.float32):
+    """Activations h: penultimate features (N, p - 1) with the constant 1 for the bias."""
+    ones = np.ones((len(features), 1), dtype=dtype)
+    return np.concatenate([features.astype(dtype, copy=False), ones], axis=1)
 
 
 def residuals(z, labels, gradient):

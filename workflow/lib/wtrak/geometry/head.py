@@ -35,14 +35,22 @@ def check_labels(labels, n_classes, what):
 
 
 def train_head(
-    activations, labels, n_classes, recipe, device, evaluation=None, initial=None, visit=None
+    activations,
+    labels,
+    n_classes,
+    recipe,
+    device,
+    evaluation=None,
+    initial=None,
+    visit=None,
+    report=say,
 ):
     """Fit the last layer by a recipe of the configuration.
 
     Parameters
     ----------
-    activations : numpy.ndarray, shape (n, p), float32
-        With the constant 1 as last column.
+    activations : numpy.ndarray, shape (n, p), float32 or float64
+        With the constant 1 as last column. The minibatch optimizers take float32.
     labels : numpy.ndarray, shape (n,), integers from 0 to C - 1
     recipe : dict
         ``optimizer`` and its settings: see ``heads`` in config.yaml.
@@ -54,6 +62,8 @@ def train_head(
         the same optimum as from zero. The other optimizers always start cold.
     visit : callable, optional
         Called with each step of the curve and the weights after it, step 0 being the start.
+    report : callable
+        Called with lines of text about the progress.
 
     Returns
     -------
@@ -68,7 +78,7 @@ def train_head(
     ------
     WtrakError
         If labels are out of range, an activation is not finite, training diverges, or L-BFGS misses
-        its gradient norm.
+        its gradient norm or cannot start, as the features' scales are too far apart.
     """
     check_labels(labels, n_classes, "training labels")
     bad = np.flatnonzero(~np.isfinite(activations).all(axis=1))
@@ -86,13 +96,13 @@ def train_head(
             visit(step, weight)
 
     fit = _fit_lbfgs if recipe["optimizer"] == "lbfgs" else _fit_minibatch
-    weight, record = fit(activations, labels, n_classes, recipe, device, follow, initial)
+    weight, record = fit(activations, labels, n_classes, recipe, device, follow, initial, report)
     if not np.isfinite(weight).all():
         raise WtrakError(f"the head diverged under {recipe['optimizer']}; lower its learning_rate")
     return weight, pd.DataFrame(rows), record
 
 
-def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow, initial):
+def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow, initial, report):
     """Minimise mean cross-entropy + ½·weight_decay·‖W‖² (bias free) to a gradient norm.
 
     Works in coordinates V = W·L with LLᵀ = HᵀH/n + weight_decay·I, in which the Hessian's upper
@@ -103,7 +113,15 @@ def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow, initial):
     decay, tolerance = recipe["weight_decay"], recipe["gradient_norm"]
     h = torch.from_numpy(activations).to(device, torch.float64)
     y = torch.from_numpy(labels.astype(np.int64)).to(device)
-    factor = torch.linalg.cholesky(h.T @ h / n + decay * torch.eye(p, device=device).double())
+    factor, info = torch.linalg.cholesky_ex(
+        h.T @ h / n + decay * torch.eye(p, device=device, dtype=torch.float64)
+    )
+    if int(info) > 0 or not torch.isfinite(factor).all():
+        raise WtrakError(
+            f"the second moment of the activations plus weight_decay {decay:g} is not positive "
+            "definite in float64: the scales of the features are too far apart, or too large; "
+            "bring them to a common scale, or raise weight_decay"
+        )
     whitened = torch.linalg.solve_triangular(factor.T, h, upper=True, left=False)
     del h
     # A second copy the other way round: the products below are bound by memory, and each is twice
@@ -134,7 +152,7 @@ def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow, initial):
         k = state["iteration"]
         if k & (k - 1) == 0 or k % 100 == 0:
             follow(k, weight_of(intermediate_result.x)[1].cpu().numpy())
-            say(f"iteration {k}: gradient norm {state['norm']:.3g}")
+            report(f"iteration {k}: gradient norm {state['norm']:.3g}")
         if state["norm"] <= tolerance:
             raise StopIteration
 
@@ -168,7 +186,7 @@ def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow, initial):
             _, gradient = objective(flat)
             break
         flat, steps = candidate, steps + 1
-        say(f"Newton step {steps}: gradient norm {state['norm']:.3g}")
+        report(f"Newton step {steps}: gradient norm {state['norm']:.3g}")
     weight = weight_of(flat)[1].cpu().numpy()
     follow(state["iteration"] + steps, weight)
     record = {
@@ -185,7 +203,7 @@ def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow, initial):
     return weight, record
 
 
-def _fit_minibatch(activations, labels, n_classes, recipe, device, follow, _initial):
+def _fit_minibatch(activations, labels, n_classes, recipe, device, follow, _initial, report):
     """Adam or SGD from zero weights, the order of examples drawn from the recipe's seed."""
     n, p = activations.shape
     h = torch.from_numpy(activations).to(device)
@@ -215,5 +233,5 @@ def _fit_minibatch(activations, labels, n_classes, recipe, device, follow, _init
             torch.nn.functional.cross_entropy(z, y[batch]).backward()
             optimizer.step()
         follow(epoch, joined())
-        say(f"epoch {epoch} of {recipe['epochs']}")
+        report(f"epoch {epoch} of {recipe['epochs']}")
     return joined(), {"epochs": recipe["epochs"]}

@@ -2,10 +2,70 @@
 
 import numpy as np
 
+from wtrak.errors import WtrakError
 from wtrak.geometry.head import logits, train_head
 
 
-def out_of_fold_logits(weight, activations, labels, folds, recipe, device, rng):
+def copies(features):
+    """Number of the group of exact copies that each row belongs to, shape (n,), from 0.
+
+    Parameters
+    ----------
+    features : numpy.ndarray, shape (n, p), finite numbers
+        Memory is O(n·p).
+    """
+    # Adding 0 turns −0 into 0, which is equal but has other bytes.
+    rows = np.ascontiguousarray(features + 0.0)
+    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    return np.unique(whole, return_inverse=True)[1]
+
+
+def draw_folds(n, folds, rng, groups=None):
+    """Fold of each of n examples, shape (n,), from 0; none is empty.
+
+    Parameters
+    ----------
+    n : int
+    folds : int
+        At most n. With fewer groups than folds, there are as many folds as groups.
+    rng : numpy.random.Generator
+    groups : numpy.ndarray, shape (n,), integers from 0 without gaps, optional
+        Examples of one group stay in one fold.
+
+    Raises
+    ------
+    WtrakError
+        If all examples are of one group.
+    """
+    if groups is None:
+        return rng.permutation(np.arange(n) % folds)
+    count = groups.max() + 1
+    if count < 2:
+        raise WtrakError(f"all {n:,} examples are of one group: no fold can be held out")
+    return rng.permutation(np.arange(count) % folds)[groups]
+
+
+def held_out_logits(part, n_classes, fit):
+    """Logits of each example by a head fitted without its fold, shape (n, C), float64.
+
+    Parameters
+    ----------
+    part : numpy.ndarray, shape (n,)
+        Output of `draw_folds`.
+    n_classes : int
+        C.
+    fit : callable
+        Called once a fold, with masks of the examples outside and inside it: fits a head to the
+        first and returns its logits of the second.
+    """
+    out = np.empty((len(part), n_classes))
+    for k in range(part.max() + 1):
+        held = part == k
+        out[held] = fit(~held, held)
+    return out
+
+
+def out_of_fold_logits(weight, activations, labels, folds, recipe, device, rng, groups=None):
     """Logits of each example by a head that has not seen it, shape (n, C), float32.
 
     Every fold's fit starts from the head on all labels, and ends at its own optimum: where the fit
@@ -25,18 +85,21 @@ def out_of_fold_logits(weight, activations, labels, folds, recipe, device, rng):
     device : torch.device
     rng : numpy.random.Generator
         Draws the parts.
+    groups : numpy.ndarray, shape (n,), integers from 0 without gaps, optional
+        Examples of one group are held out together, as `copies` must be: a copy in the training
+        part would tell the head the label.
 
     Raises
     ------
     WtrakError
-        If the labels outside a fold are all of one class.
+        If the labels outside a fold are all of one class, or all examples are of one group.
     """
-    part = rng.permutation(np.arange(len(labels)) % folds)
-    out = np.empty((len(labels), len(weight)), np.float32)
-    for k in range(part.max() + 1):
-        held = part == k
+
+    def fit(seen, held):
         own, _, _ = train_head(
-            activations[~held], labels[~held], len(weight), recipe, device, initial=weight
+            activations[seen], labels[seen], len(weight), recipe, device, initial=weight
         )
-        out[held] = logits(own, activations[held])
-    return out
+        return logits(own, activations[held])
+
+    part = draw_folds(len(labels), folds, rng, groups)
+    return held_out_logits(part, len(weight), fit).astype(np.float32)

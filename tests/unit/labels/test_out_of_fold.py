@@ -1,0 +1,87 @@
+"""Folds that keep copies together, and the heads that are fitted without each."""
+
+import numpy as np
+import pytest
+import torch
+
+from wtrak.errors import WtrakError
+from wtrak.geometry.gradients import append_constant
+from wtrak.geometry.head import train_head
+from wtrak.labels.out_of_fold import copies, draw_folds, held_out_logits, out_of_fold_logits
+
+CPU = torch.device("cpu")
+RECIPE = {
+    "optimizer": "lbfgs",
+    "weight_decay": 1e-4,
+    "gradient_norm": 1e-8,
+    "max_iterations": 1000,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_copies_are_rows_that_are_equal(dtype):
+    """Copies would be held apart, or different rows held together."""
+    rows = np.array([[1, 2], [0, 0], [1, 2], [2, 1], [-0.0, 0], [1, 2 + 1e-6]], dtype)
+    groups = copies(rows)
+    equal = (rows[:, None] == rows[None]).all(axis=2)
+    np.testing.assert_array_equal(groups[:, None] == groups[None], equal)
+    assert sorted(set(groups)) == list(range(groups.max() + 1))
+    # The same of a view that is not contiguous.
+    wide = np.column_stack([rows, np.arange(6, dtype=dtype)])
+    np.testing.assert_array_equal(copies(wide[:, :2]), groups)
+
+
+@pytest.mark.parametrize(("n_groups", "folds"), [(12, 4), (3, 5), (40, 5)])
+def test_groups_stay_in_one_fold_and_no_fold_is_empty(n_groups, folds):
+    """A copy would tell the head the label, or a fold that holds nothing would break the fit."""
+    groups = np.arange(40) % n_groups
+    part = draw_folds(40, folds, np.random.default_rng(0), groups)
+    assert all(len(set(part[groups == g])) == 1 for g in range(n_groups))
+    assert sorted(set(part)) == list(range(min(folds, n_groups)))
+    of_groups = [len(set(groups[part == k])) for k in set(part)]
+    assert max(of_groups) - min(of_groups) <= 1
+
+
+def test_one_group_cannot_be_held_out():
+    """A head would be fitted to no example."""
+    with pytest.raises(WtrakError, match="all 6 examples are of one group"):
+        draw_folds(6, 3, np.random.default_rng(0), np.zeros(6, int))
+
+
+def test_every_example_is_judged_without_its_fold():
+    """Its own label would reach the head, or another example's logits stand in its row."""
+    part = np.array([2, 0, 1, 0, 2])
+    calls = []
+
+    def fit(seen, held):
+        assert (seen != held).all()
+        calls.append(held)
+        return np.column_stack([np.flatnonzero(held), np.full(held.sum(), len(calls))])
+
+    out = held_out_logits(part, 2, fit)
+    np.testing.assert_array_equal(out[:, 0], np.arange(5))
+    np.testing.assert_array_equal(out[:, 1], part + 1)
+
+
+def test_a_copy_with_the_same_wrong_label_does_not_hide_it():
+    """The head would know the wrong label from the copy, and call it right."""
+    # More features than examples, so that a head knows by heart every label that it has seen.
+    rng = np.random.default_rng(0)
+    labels = np.arange(40) % 2
+    x = rng.standard_normal((40, 60))
+    x[:, 0] += 6 * labels
+    x[1], labels[:2] = x[0], 1
+    h = append_constant(x)
+    weight, _, _ = train_head(h, labels, 2, RECIPE, CPU)
+
+    def p_given(groups, seed):
+        rng = np.random.default_rng(seed)
+        z = out_of_fold_logits(weight, h, labels, 4, RECIPE, CPU, rng, groups)[:2].astype(float)
+        return 1 / (1 + np.exp(z[:, 0] - z[:, 1]))
+
+    together = copies(h)
+    assert (p_given(together, 1) < 0.2).all()
+    apart = next(
+        seed for seed in range(9) if np.ptp(draw_folds(40, 4, np.random.default_rng(seed))[:2])
+    )
+    assert (p_given(None, apart) > 0.8).all()
