@@ -16,7 +16,6 @@ from wtrak.certificates.pairs import (
     harmful_order,
     interval_radius,
     removal_bound,
-    rigorous_radius,
     scores_without,
     survives_removal,
     survives_replacement,
@@ -80,18 +79,17 @@ def test_intervals_touch_at_their_radius():
 @pytest.mark.parametrize(
     ("gap", "difference", "expected"),
     [
-        # (N − Δ)e² + (N + 3Δ)e − 2Δ = 0 by hand, with ‖a‖ = 2 and R = 3; ε = e/6.
-        (2.0, 1.0, 0.5 / 6),  # N = Δ = 2: 8e = 4
-        (-1.0, 1.0, (np.sqrt(33) - 5) / 2 / 6),  # N = 2, Δ = 1: e² + 5e − 2
-        (1.0, 2.0, (np.sqrt(73) - 7) / 6 / 6),  # N = 4, Δ = 1: 3e² + 7e − 2
-        (2.0000001, 1.0, 0.5 / 6),  # ‖a‖‖c‖ below |a·c| by rounding
-        (1e-12, 0.0, 0.5 / 6),  # ‖c‖ lost in rounding: e must stay in [0, 1/2]
+        # |Δ|/(R(‖a‖‖c‖ + |Δ|)) by hand, with ‖a‖ = 2 and R = 3.
+        (2.0, 1.0, 1 / 6),  # parallel: Δ = ‖a‖‖c‖
+        (-1.0, 1.0, 1 / 9),
+        (1.0, 2.0, 1 / 15),
+        (0.0, 1.0, 0.0),
     ],
 )
-def test_rigorous_radius_by_hand(gap, difference, expected):
-    """A root of another equation would be certified."""
-    found = rigorous_radius(np.array(gap), np.array(difference), 2.0, 3.0)
-    assert found == pytest.approx(expected, rel=1e-6)
+def test_direct_radius_by_hand(gap, difference, expected):
+    """Another size of the gap, or of the constant, would be certified."""
+    constant = tight_constant(gap, difference, 2.0, 3.0)
+    assert direct_radius(np.array(gap), np.array(constant)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_radius_of_a_top_set_is_that_of_its_weakest_pair():

@@ -71,12 +71,6 @@ def expected_radii(p, panel):
                 "tight": gaps / (tight[i] + tight[j]),
                 "direct": gaps / (radius * (norm * differences + np.abs(c @ a))),
             }
-            if metric == "natural":
-                roots = [
-                    max(np.roots([norm * d - g, norm * d + 3 * g, -2 * g]))
-                    for d, g in zip(differences, gaps, strict=True)
-                ]
-                by["rigorous"] = np.array(roots) / (2 * radius)
             for method, radii in by.items():
                 out.setdefault((metric, method), []).append(radii / p.unit[metric])
     return {key: np.array(values) for key, values in out.items()}
@@ -257,12 +251,12 @@ def survival(p, bounds, t, i, j):
         all(sign * p.gap_without(t, i, j, order[:size]) > 0 for size in REMOVALS if size <= m)
         for m in REMOVALS
     ]
-    out["rigorous"] = []
+    out["proved"] = []
     for m, r in zip(REMOVALS, bounds.T, strict=True):
         x2, y2 = p.tau[t] ** 2 / (n - p.si), (p.psi @ c) ** 2 / (n - p.si)
         alpha2 = np.sqrt(y2[order[:m]].sum() / x2[order[:m]].sum())
         effects = (harm + r * (alpha2 * x2 + y2 / alpha2) / 2) / (1 - r**2)
-        out["rigorous"].append(abs(gap) > np.maximum(np.sort(effects)[::-1][:m], 0).sum())
+        out["proved"].append(abs(gap) > np.maximum(np.sort(effects)[::-1][:m], 0).sum())
     return out
 
 
@@ -277,11 +271,11 @@ def test_pairs_survive_as_explicit_inverses_say(removed):
         "exact": [1],
         "replacement": [1],
         "first_order": REMOVALS,
-        "rigorous": REMOVALS,
+        "proved": REMOVALS,
         "attack": REMOVALS,
     }.items():
         for position, m in enumerate(removals):
-            counted = 8 if kind in ("rigorous", "attack") else 12
+            counted = 8 if kind in ("proved", "attack") else 12
             values = [[pair[kind][position] for pair in of[:counted]] for of in said]
             shares = [np.mean(of) for of in values]
             row = found.loc[(kind, m)]
@@ -309,8 +303,7 @@ def test_top_sets_are_certified_against_every_point_outside(removed):
             for j in np.setdiff1d(np.arange(p.n), inside):
                 gap = p.tau[t, i] - p.tau[t, j]
                 product = np.linalg.norm(p.a[t]) * np.linalg.norm(p.psi[i] - p.psi[j])
-                root = max(np.roots([product - gap, product + 3 * gap, -2 * gap]))
-                least = min(least, root / (2 * p.radius))
+                least = min(least, gap / (p.radius * (product + gap)))
         assert row["epsilon"] == pytest.approx(least, rel=1e-6)
         assert row["deletions"] == pytest.approx(least / p.unit["natural"], rel=1e-6)
 
@@ -350,9 +343,9 @@ def test_a_pair_at_its_bound_is_not_certified():
     """A tie would count as an order that holds."""
     x, y, slack, cross = np.array([-1.0, 0.0]), np.ones(2), np.ones(2), np.zeros((2, 2))
     found = examined(1.0, x, y, slack, cross, [1])
-    assert not any(found[kind][0] for kind in ("exact", "first_order", "rigorous", "attack"))
+    assert not any(found[kind][0] for kind in ("exact", "first_order", "proved", "attack"))
     found = examined(1.0 + 1e-9, x, y, slack, cross, [1])
-    assert all(found[kind][0] for kind in ("exact", "first_order", "rigorous", "attack"))
+    assert all(found[kind][0] for kind in ("exact", "first_order", "proved", "attack"))
 
 
 def test_first_order_sums_the_harmful_of_as_many_as_are_removed():

@@ -14,13 +14,8 @@ from wtrak.attacks.perturbations import (
     spread_attack,
 )
 from wtrak.certificates.lipschitz import natural
-from wtrak.certificates.pairs import (
-    difference_norms,
-    direct_radius,
-    interval_radius,
-    rigorous_radius,
-    tight_constant,
-)
+from wtrak.certificates.pairs import difference_norms
+from wtrak.certificates.radii import Pairs, radii
 from wtrak.certificates.wasserstein import deletion_distances, natural_mean_distances
 from wtrak.errors import WtrakError
 from wtrak.geometry.covariance import factorise
@@ -29,19 +24,6 @@ from wtrak.geometry.scores import whitened
 from wtrak.job.experiment import load_geometry
 from wtrak.job.io import load_arrays, read_json, write_csv
 from wtrak.job.runtime import progress, run, select_device
-
-
-def certified_radii(i, j, gap, difference, tau, si, paper, norm_test, radius):
-    """Radius that each certificate in the natural metric gives one pair, by method."""
-    constants = tight_constant(tau[[i, j]], np.sqrt(si[[i, j]]), norm_test, radius)
-    direct = tight_constant(gap, difference, norm_test, radius)
-    gap = np.array(gap)
-    return {
-        "paper": float(interval_radius(gap, paper[i], paper[j])),
-        "tight": float(interval_radius(gap, *constants)),
-        "direct": float(direct_radius(gap, np.array(direct))),
-        "rigorous": float(rigorous_radius(gap, np.array(difference), norm_test, radius)),
-    }
 
 
 def attacks(pair, radius, panel, gram, restarts):
@@ -136,11 +118,17 @@ def main(smk):
                 "attack": min(costs.values()),
             }
             row |= {f"attack_{kind}": cost for kind, cost in costs.items()}
-            constants = paper.test[t] * paper.train
-            found.append(
-                row
-                | certified_radii(i, j, gap, difference, tau[t], si, constants, norm_test, radius)
+            seen = Pairs(
+                gaps=np.array(gap),
+                inner=(tau[t, i], tau[t, j]),
+                norms=(np.sqrt(si[i]), np.sqrt(si[j])),
+                paper=(paper.test[t] * paper.train[i], paper.test[t] * paper.train[j]),
+                differences=difference,
+                norm_test=norm_test,
+                radius=radius,
             )
+            row |= {name: float(value) for name, value in radii("natural", seen).items()}
+            found.append(row)
         return found
 
     rows = []

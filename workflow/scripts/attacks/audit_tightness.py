@@ -6,9 +6,10 @@ Above, the distribution of certified radius over attack cost; below, the refit c
 import matplotlib.pyplot as plt
 import numpy as np
 
+from wtrak.certificates.catalogue import of_metric
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
-from wtrak.reporting.palette import EUCLIDEAN, NATURAL, NEUTRAL
+from wtrak.reporting.palette import EUCLIDEAN, NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
     experiment_label,
@@ -16,14 +17,6 @@ from wtrak.reporting.plotting import (
     save_figure,
     set_style,
 )
-
-METHODS = {
-    "paper": ("paper's intervals, capped", EUCLIDEAN, ":"),
-    "tight": ("tight intervals", NATURAL, "--"),
-    "direct": ("direct", NATURAL, "-"),
-    "rigorous": ("rigorous", "black", "-."),
-}
-
 
 REFITS = {
     "flipped_fixed": ("features fixed", NEUTRAL, -0.2),
@@ -79,9 +72,9 @@ def main(smk):
     for axis, name, audit, record in inputs:
         audit = read_csv(audit)
         share = 100 * np.arange(1, len(audit) + 1) / len(audit)
-        for method, (label, color, linestyle) in METHODS.items():
-            ratio = np.sort(audit[method] / audit["attack"])
-            axis.plot(ratio, share, color=color, linestyle=linestyle, label=label)
+        for name, row in of_metric("natural").items():
+            ratio = np.sort(audit[name] / audit["attack"])
+            axis.plot(ratio, share, color=row.color, linestyle=row.line, label=row.title)
         axis.axvline(1.0, color="black", linewidth=1.0)
         axis.axvspan(1.0, 1e3, color=EUCLIDEAN, alpha=0.08, linewidth=0)
         axis.annotate(

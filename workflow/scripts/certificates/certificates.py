@@ -5,15 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 
-from wtrak.certificates.frontier import certified_radius
 from wtrak.certificates.lipschitz import Lipschitz, euclidean_gradient, natural
-from wtrak.certificates.pairs import (
-    difference_norms,
-    direct_radius,
-    interval_radius,
-    rigorous_radius,
-    tight_constant,
-)
+from wtrak.certificates.pairs import difference_norms
+from wtrak.certificates.radii import Pairs, radii
 from wtrak.errors import WtrakError
 from wtrak.geometry.scores import unwhiten, whitened
 from wtrak.job.experiment import load_geometry
@@ -22,7 +16,7 @@ from wtrak.job.runtime import progress, run, select_device
 
 
 def metric_panel(queries, points, pairs, radius):
-    """What the tight constants of one metric need: norms, inner products, differences, R."""
+    """What certificates of one metric need of a panel: inner products, norms, differences, R."""
     i, j = pairs
     gram = (points @ points.T).cpu().numpy()
     squared = np.diag(gram)
@@ -35,26 +29,23 @@ def metric_panel(queries, points, pairs, radius):
     }
 
 
-def radii(t, pairs, panels, papers):
-    """Certified radii of all pairs for test point t, by metric and method."""
+def radii_of_test_point(t, pairs, panels, papers):
+    """Certified radii of all pairs for test point t, by metric and certificate."""
     i, j = pairs
     tau = panels["natural"]["inner"][t]
-    gaps = tau[i] - tau[j]
     out = {}
     for metric, panel in panels.items():
-        paper = papers[metric].test[t] * papers[metric].train
-        out[metric, "paper"] = certified_radius(tau[i], tau[j], paper[i], paper[j])
-        inner, norm, radius = panel["inner"][t], panel["norms_test"][t], panel["radius"]
-        constants = tight_constant(inner, panel["norms"], norm, radius)
-        out[metric, "tight"] = interval_radius(gaps, constants[i], constants[j])
-        differences = panel["differences"]
-        out[metric, "direct"] = direct_radius(
-            gaps, tight_constant(inner[i] - inner[j], differences, norm, radius)
+        inner, paper = panel["inner"][t], papers[metric].test[t] * papers[metric].train
+        seen = Pairs(
+            gaps=tau[i] - tau[j],
+            inner=(inner[i], inner[j]),
+            norms=(panel["norms"][i], panel["norms"][j]),
+            paper=(paper[i], paper[j]),
+            differences=panel["differences"],
+            norm_test=panel["norms_test"][t],
+            radius=panel["radius"],
         )
-    natural_panel = panels["natural"]
-    out["natural", "rigorous"] = rigorous_radius(
-        gaps, natural_panel["differences"], natural_panel["norms_test"][t], natural_panel["radius"]
-    )
+        out |= {(metric, name): values for name, values in radii(metric, seen).items()}
     return out
 
 
@@ -150,7 +141,7 @@ def main(smk):
     papers = {metric: Lipschitz(p.test, p.train[rows]) for metric, p in papers.items()}
     with progress(m, "certificates", "test points") as advance:
         curve, table = summarise(
-            lambda t: radii(t, pairs, panels, papers),
+            lambda t: radii_of_test_point(t, pairs, panels, papers),
             m,
             pairs,
             n_points,

@@ -2,9 +2,10 @@
 
 import matplotlib.pyplot as plt
 
+from wtrak.certificates.catalogue import CERTIFICATES, full_title
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
-from wtrak.reporting.palette import EUCLIDEAN, NATURAL, NEUTRAL
+from wtrak.reporting.palette import NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
     experiment_label,
@@ -13,28 +14,24 @@ from wtrak.reporting.plotting import (
     set_style,
 )
 
-CURVES = {
-    ("euclidean", "paper"): ("Euclidean: paper's intervals", EUCLIDEAN, ":"),
-    ("euclidean", "direct"): ("Euclidean: direct", EUCLIDEAN, "-"),
-    ("natural", "paper"): ("natural: paper's intervals", NATURAL, ":"),
-    ("natural", "tight"): ("natural: tight intervals", NATURAL, "--"),
-    ("natural", "direct"): ("natural: direct", NATURAL, "-"),
-    ("natural", "rigorous"): ("natural: rigorous", "black", "-."),
-}
 REMOVED = {
     "attack": ("removed sets, attacked", "#009E73", "v"),
     "first_order": ("removed sets, first-order", "#CC79A7", "^"),
-    "rigorous": ("any set removed: certified", "black", "o"),
+    "proved": ("any set removed: proved", "black", "o"),
     "exact": ("any one point removed: exact", "#009E73", "D"),
-    "replacement": ("any one point replaced: certified", "black", "s"),
+    "replacement": ("any one point replaced: proved", "black", "s"),
 }
 
 
 def draw(axis, curve, deletions):
-    for (metric, method), (label, color, linestyle) in CURVES.items():
+    for (metric, method), certificate in CERTIFICATES.items():
         part = curve[(curve["metric"] == metric) & (curve["method"] == method)]
         axis.plot(
-            part["deletions"], 100 * part["share"], color=color, linestyle=linestyle, label=label
+            part["deletions"],
+            100 * part["share"],
+            color=certificate.color,
+            linestyle=certificate.line,
+            label=full_title(metric, method),
         )
     for kind, (label, color, marker) in REMOVED.items():
         part = deletions[deletions["kind"] == kind]
@@ -51,8 +48,8 @@ def draw(axis, curve, deletions):
         )
     ends = deletions.set_index(["kind", "removals"])["share"]
     axis.fill_between(
-        ends["rigorous"].index,
-        100 * ends["rigorous"],
+        ends["proved"].index,
+        100 * ends["proved"],
         100 * ends["attack"],
         color="#009E73",
         alpha=0.15,

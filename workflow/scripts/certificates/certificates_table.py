@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from wtrak.certificates.catalogue import CERTIFICATES, full_title
 from wtrak.job.io import read_csv, read_json, write_csv
 from wtrak.job.runtime import run
 from wtrak.reporting.cells import percentage, plain
@@ -9,19 +10,10 @@ from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
 TITLE = "Certified pairs, in deletions"
-METHODS = {
-    ("euclidean", "paper"): "Euclidean, paper's intervals",
-    ("euclidean", "tight"): "Euclidean, tight intervals",
-    ("euclidean", "direct"): "Euclidean, direct",
-    ("natural", "paper"): "natural, paper's intervals (capped)",
-    ("natural", "tight"): "natural, tight intervals",
-    ("natural", "direct"): "natural, direct",
-    ("natural", "rigorous"): "natural, rigorous",
-}
 KINDS = {
     "exact": "no single removal turns the pair (exact)",
-    "replacement": "no replacement inside the ball turns it (certified)",
-    "rigorous": "no set of that size turns it (certified)",
+    "replacement": "no replacement inside the ball turns it (proved)",
+    "proved": "no set of that size turns it (proved)",
     "first_order": "removed sets, first-order",
     "attack": "removed sets, attacked and recomputed",
 }
@@ -31,7 +23,7 @@ def display_balls(frames):
     """Certified shares: a method a row, a number of deletions a column."""
     rows = []
     for name, frame in frames.items():
-        for (metric, method), title in METHODS.items():
+        for metric, method in CERTIFICATES:
             part = frame[(frame["metric"] == metric) & (frame["method"] == method)]
             cells = {
                 f"{count:g} deletions": percentage(share, half)
@@ -39,7 +31,7 @@ def display_balls(frames):
                     part["deletions"], part["share"], part["half_width"], strict=True
                 )
             }
-            rows.append({"experiment": name, "certificate": title} | cells)
+            rows.append({"experiment": name, "certificate": full_title(metric, method)} | cells)
     table = pd.DataFrame(rows)
     table.attrs["text_columns"] = 2
     return table
@@ -64,7 +56,7 @@ def display_removals(frames):
 
 
 def display_top_k(frames):
-    """Rigorous radius of the set of the k most influential points, over test points."""
+    """Proved radius of the set of the k most influential points, over test points."""
     rows = [
         {
             "experiment": name,
@@ -98,16 +90,13 @@ def main(smk):
     ]
     columns = ["experiment", "certificate", "deletions", "share", "half_width"]
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
+    balls_title = "Pairs certified within a Wasserstein ball, ± half of a 95 % interval"
+    removals_title = "Pairs whose order survives removals, ± half of a 95 % interval"
+    top_title = "Radius within which the most influential set cannot change (direct, proved)"
     parts = {
-        "Pairs certified within a Wasserstein ball, ± half of a 95 % interval": display_balls(
-            balls
-        ),
-        "Pairs whose order survives removals, ± half of a 95 % interval": display_removals(
-            removals
-        ),
-        "Radius within which the most influential set cannot change (rigorous)": display_top_k(
-            top_k
-        ),
+        balls_title: display_balls(balls),
+        removals_title: display_removals(removals),
+        top_title: display_top_k(top_k),
     }
     write_csv(smk.output.csv, pd.concat(long)[columns])
     write_documents(smk.output, TITLE, parts, footer, "tab:certificates")

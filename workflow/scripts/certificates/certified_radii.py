@@ -3,9 +3,10 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
+from wtrak.certificates.catalogue import of_metric
 from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
-from wtrak.reporting.palette import EUCLIDEAN, NATURAL, NEUTRAL
+from wtrak.reporting.palette import NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
     experiment_label,
@@ -14,13 +15,7 @@ from wtrak.reporting.plotting import (
     set_style,
 )
 
-METHODS = {
-    "paper": ("paper's intervals, capped", EUCLIDEAN),
-    "tight": ("tight intervals", NATURAL),
-    "direct": ("direct", NATURAL),
-    "rigorous": ("rigorous", "black"),
-    "attack": ("cheapest attack found", "#009E73"),
-}
+ATTACK = "#009E73"
 
 
 def main(smk):
@@ -33,12 +28,12 @@ def main(smk):
     for axis, name, audit, top_k, record in inputs:
         audit, top_k = read_csv(audit), read_csv(top_k)
         rows = [
-            (label, color, audit[method] / audit["one_deletion"])
-            for method, (label, color) in METHODS.items()
+            (row.title, row.color, audit[name] / audit["one_deletion"])
+            for name, row in of_metric("natural").items()
         ]
+        rows.append(("cheapest attack found", ATTACK, audit["attack"] / audit["one_deletion"]))
         rows += [
-            (f"top {k} set, rigorous", "#CC79A7", part["deletions"])
-            for k, part in top_k.groupby("k")
+            (f"top {k} set, direct", "#CC79A7", part["deletions"]) for k, part in top_k.groupby("k")
         ]
         for position, (_, color, values) in enumerate(rows):
             axis.boxplot(

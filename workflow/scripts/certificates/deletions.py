@@ -8,13 +8,14 @@ import torch
 
 from wtrak.certificates.pairs import (
     difference_norms,
+    direct_radius,
     gap_without,
     harmful_order,
     holds_to_first_order,
     removal_bound,
-    rigorous_radius,
     survives_removal,
     survives_replacement,
+    tight_constant,
     top_k_radius,
 )
 from wtrak.errors import WtrakError
@@ -25,7 +26,7 @@ from wtrak.job.io import load_arrays, read_json, write_csv
 from wtrak.job.runtime import progress, run, select_device
 
 # Kinds that are about sets of every size.
-SETS = ("first_order", "rigorous", "attack")
+SETS = ("first_order", "proved", "attack")
 
 
 def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius, bounds, attack):
@@ -55,7 +56,7 @@ def examine_pair(tau, y, gap, difference, slack, removals, *, norm_test, radius,
         "first_order": [bool(holds_to_first_order(gap, effects, m)) for m in removals],
     }
     if attack is not None:
-        out["rigorous"] = [
+        out["proved"] = [
             bool(abs(gap) > removal_bound(gap, tau, y, slack, bounds[:, k], m))
             for k, m in enumerate(removals)
         ]
@@ -143,7 +144,7 @@ def main(smk):
             inner = top_gram[np.searchsorted(top_rows, rows)]
             differences = difference_norms(si[rows][:, None], si, inner, len(factor))
             gaps = tau[t, rows][:, None] - tau[t]
-            radii = rigorous_radius(gaps, differences, norms_test[t], radius)
+            radii = direct_radius(gaps, tight_constant(gaps, differences, norms_test[t], radius))
             sets.append({"test": t, "k": k, "epsilon": top_k_radius(tau[t], rows, radii)})
         return found, sets
 
@@ -158,7 +159,7 @@ def main(smk):
             advance(1)
 
     rows = []
-    for kind in ("exact", "replacement", "first_order", "rigorous", "attack"):
+    for kind in ("exact", "replacement", "first_order", "proved", "attack"):
         for position, count in enumerate(removals if kind in SETS else [1]):
             # By test point, whose pairs are not independent.
             shares = np.array(

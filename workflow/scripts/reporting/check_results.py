@@ -10,7 +10,7 @@ from wtrak.job.runtime import run
 
 
 def main(smk):
-    root = Path(smk.scriptdir).resolve().parents[1]
+    root = Path(smk.scriptdir).resolve().parents[2]
     os.environ["WTRAK_RESULTS"] = str(Path("results").resolve())
     status = pytest.main(
         [

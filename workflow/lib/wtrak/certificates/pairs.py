@@ -1,4 +1,4 @@
-"""Certificates for the order of two training points: tight, direct, rigorous, exact by removal.
+"""Certificates for the order of two training points: by intervals, directly, and by removal.
 
 Everything holds the features fixed. In whitened space, a test point is a = ψ_t and a pair of
 training points is c = b_i − b_j with b = ψ. The gap Δ = τ_i − τ_j = a·c keeps its sign under every
@@ -46,7 +46,11 @@ def tight_constant(inner, norm_train, norm_test, radius):
 
 
 def interval_radius(gaps, constants_i, constants_j):
-    """ε* = |Δ|/(L_i + L_j): the intervals of the two points are disjoint below it. First-order.
+    """ε* = |Δ|/(L_i + L_j): the intervals of the two points are disjoint below it.
+
+    With `tight_constant` in the natural metric it is never above `direct_radius`, so that no
+    distribution in the ball turns the pair. In the Euclidean metric, and with constants that are
+    capped, it holds to first order at most.
 
     Parameters
     ----------
@@ -56,10 +60,20 @@ def interval_radius(gaps, constants_i, constants_j):
 
 
 def direct_radius(gaps, constants):
-    """ε* = |Δ|/L_ij, the difference certified itself: never below `interval_radius`. First-order.
+    """ε* = |Δ|/L_ij, the difference certified itself; in the natural metric to every order in ε.
 
-    The gap responds as S(ψ) = (a·ψ)(c·ψ), whose `tight_constant` is L_ij. Since ‖c‖ ≤ ‖b_i‖ + ‖b_j‖
-    and |a·c| ≤ |a·b_i| + |a·b_j|, L_ij ≤ L_i + L_j.
+    The gap responds as S(ψ) = (a·ψ)(c·ψ), whose `tight_constant` is L_ij = R(N + |Δ|) with
+    N = ‖a‖‖c‖. Since ‖c‖ ≤ ‖b_i‖ + ‖b_j‖ and |a·c| ≤ |a·b_i| + |a·b_j|, L_ij ≤ L_i + L_j.
+
+    Why no distribution Q' within ε* of P in the natural metric, on the ball ‖ψ‖ ≤ R, turns the
+    pair: let E = ∫ψψᵀ d(Q' − P). As ‖xxᵀ − yyᵀ‖_* = ‖x − y‖‖x + y‖ ≤ 2R‖x − y‖, its nuclear norm
+    is at most e = 2Rε. For Δ > 0 let ρ = Δ/N, α² = ‖c‖/‖a‖, p = αa + c/α and q = αa − c/α: the gap
+    becomes Δ' = ¼(pᵀ(I + E)⁻¹p − qᵀ(I + E)⁻¹q), with ‖p‖² = 2N(1 + ρ) and ‖q‖² = 2N(1 − ρ). Where
+    the positive eigenvalues of E sum to s and the negative ones to −r, with s + r ≤ e and r < 1,
+    Δ'/N ≥ ½((1 + ρ)/(1 + s) − (1 − ρ)/(1 − r)), which is positive if r(1 + ρ) + s(1 − ρ) < 2ρ. That
+    follows from e < 2ρ/(1 + ρ), which is ε < Δ/(R(N + Δ)). The sign of Δ is covered, not its size.
+
+    In the Euclidean metric, where the ball is one of φ, the radius holds to first order.
 
     Parameters
     ----------
@@ -67,30 +81,6 @@ def direct_radius(gaps, constants):
         Δ and L_ij.
     """
     return _ratio(np.abs(gaps), constants)
-
-
-def rigorous_radius(gaps, differences, norm_test, radius):
-    """ε* with every order in ε: no distribution in the ball, however far, flips the pair.
-
-    Let E = ∫ψψᵀ d(Q' − P) for a distribution Q' in the ball. ψψᵀ is 2R-Lipschitz in spectral norm,
-    so ‖E‖ ≤ e = 2Rε. The perturbed gap is aᵀ(I + E)⁻¹c = Δ − aᵀEc + aᵀE²(I + E)⁻¹c, so for e < 1
-    it moves by at most ε·L_ij + N·e²/(1 − e), where N = ‖a‖‖c‖ and L_ij = R(N + |Δ|). That equals
-    |Δ| at the positive root of (N − |Δ|)e² + (N + 3|Δ|)e − 2|Δ| = 0, which lies in [0, 1/2];
-    ε* = e/(2R).
-
-    Parameters
-    ----------
-    gaps, differences : numpy.ndarray, same shape
-        Δ and ‖c‖.
-    norm_test, radius : float
-        ‖a‖ and R.
-    """
-    gaps = np.abs(gaps)
-    product = np.maximum(norm_test * differences, gaps)  # Cauchy–Schwarz, up to rounding
-    linear = product + 3 * gaps
-    # This form of the root does not cancel.
-    root = np.sqrt(linear**2 + 8 * (product - gaps) * gaps)
-    return _ratio(4 * gaps, linear + root) / (2 * radius)
 
 
 def gaps_after_removal(gap, x, y, slack):
