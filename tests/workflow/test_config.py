@@ -8,11 +8,12 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from conftest import QUICK, REPOSITORY, snakemake
+from wtrak_plan.configuration import load_schema
 
 CONFIG_TEXT = (REPOSITORY / "config.yaml").read_text(encoding="utf-8")
 CONFIG = yaml.safe_load(CONFIG_TEXT)
 QUICK_CONFIG = yaml.safe_load((REPOSITORY / "profiles/quick/config.yaml").read_text("utf-8"))
-SCHEMA = yaml.safe_load((REPOSITORY / "workflow/schemas/config.schema.yaml").read_text("utf-8"))
+SCHEMA = load_schema()
 DIGITS = QUICK_CONFIG["experiments"]["digits"]
 
 # --- mistakes, as a user meets them ---

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import yaml
 
-import wtrak.sources.datasets
 from conftest import QUICK, REPOSITORY, snakemake
 from wtrak.convex.data import TABLES as CONVEX_TABLES
 from wtrak.convex.data import table
 from wtrak.geometry.ood import SYNTHETIC
+from wtrak.sources import datasets
 from wtrak.sources.human_labels import CIFAR10N
 from wtrak_plan.dataset_sizes import (
     FOREIGN,
@@ -216,19 +216,18 @@ def test_files_of_a_folder_are_an_upper_limit():
 
 def test_sizes_are_those_that_decoders_accept():
     """A right configuration would be refused, or a wrong one accepted."""
-    assert set(FORMATS) == set(wtrak.sources.datasets.FORMATS)
+    assert set(FORMATS) == set(datasets.DECODERS)
     for name, images in FORMATS.items():
-        decode, classes = wtrak.sources.datasets.FORMATS[name]
-        assert images.classes == len(classes)
+        decode = datasets.DECODERS[name]
         if name.startswith("sklearn"):
             (train, _), (test, _) = decode(None)
             found = Images(len(train), len(test), images.classes, *train.shape[1:3])
             assert images == found
-    rows = wtrak.data._CIFAR10_ROWS
+    rows = datasets._CIFAR10_ROWS
     for name in ("cifar10-binary", "cifar10-png-sheets"):
         assert (FORMATS[name].train, FORMATS[name].test) == (5 * rows, rows)
     assert (FORMATS["mnist-idx"].train, FORMATS["mnist-idx"].test) == tuple(
-        wtrak.data._MNIST_ROWS.values()
+        datasets._MNIST_ROWS.values()
     )
 
 
@@ -241,7 +240,7 @@ def test_classes_are_counted_for_every_dataset_of_the_configuration():
         name = CONFIG["data"]["sources"][source][0]["format"]
         assert sum(counts) == FORMATS[name].train + FORMATS[name].test
         if name.startswith("sklearn"):
-            (_, train), (_, test) = wtrak.sources.datasets.FORMATS[name][0](None)
+            (_, train), (_, test) = datasets.DECODERS[name](None)
             assert counts == np.bincount(np.concatenate([train, test])).tolist()
 
 

@@ -8,6 +8,8 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 
+from wtrak.geometry.catalogue import ARCHITECTURES
+from wtrak.sources.catalogue import EMBEDDED, FORMATS, HUMAN_LABELS
 from wtrak_plan.references import broken_references
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.yaml"
@@ -26,7 +28,7 @@ def problems_of(config):
     list of str
         Without repetitions. References between keys are checked where the schema holds.
     """
-    schema = yaml.safe_load(SCHEMA.read_text("utf-8"))
+    schema = load_schema()
     # JSON Schema counts 2.0 as an integer, and NaN as above every minimum; here neither is.
     types = Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: type(value) is int
@@ -37,6 +39,21 @@ def problems_of(config):
     )
     problems = [line for error in errors for line in _explain(error, schema["$defs"])]
     return list(dict.fromkeys(problems or broken_references(config)))
+
+
+def load_schema():
+    """The schema of the configuration, with the names that the catalogues hold filled in."""
+    schema = yaml.safe_load(SCHEMA.read_text("utf-8"))
+    backbone = schema["properties"]["backbones"]["additionalProperties"]["properties"]
+    backbone["architecture"] |= _one_of(ARCHITECTURES)
+    definitions = schema["$defs"]
+    definitions["format"]["enum"] = [*FORMATS, HUMAN_LABELS]
+    definitions["source_embedded"]["properties"]["name"]["enum"] = list(EMBEDDED.values())
+    return schema
+
+
+def _one_of(names):
+    return {"enum": list(names), "description": f"one of {', '.join(names)}"}
 
 
 def name_folders(config):

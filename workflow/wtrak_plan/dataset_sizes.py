@@ -8,6 +8,7 @@ for any smaller number too.
 from dataclasses import dataclass
 from pathlib import Path
 
+from wtrak.sources import catalogue
 from wtrak_plan.early_checks import list_of
 
 # Names that foreign inputs have already.
@@ -33,11 +34,8 @@ class Images:
 
 
 FORMATS = {
-    "cifar10-binary": Images(50_000, 10_000, 10, 32, 32),
-    "cifar10-png-sheets": Images(50_000, 10_000, 10, 32, 32),
-    "mnist-idx": Images(60_000, 10_000, 10, 28, 28),
-    "sklearn-digits": Images(1_437, 360, 10, 8, 8),
-    "sklearn-breast-cancer": Images(400, 169, 2, 5, 6),
+    name: Images(row.train, row.test, len(row.classes), row.height, row.width)
+    for name, row in catalogue.FORMATS.items()
 }
 # Images of each class, training and test together, by the first digits of a content's hash.
 IN_CLASSES = {
@@ -104,10 +102,10 @@ def format_problems(config):
                 )
     source = config["human_labels"]["source"]
     for one in config["data"]["sources"][source]:
-        if one.get("format") != "cifar10n":
+        if one.get("format") != catalogue.HUMAN_LABELS:
             yield (
                 f"human_labels.source: {source!r} has a source in the format {one.get('format')}; "
-                "human labels have cifar10n"
+                f"human labels have {catalogue.HUMAN_LABELS}"
             )
 
 

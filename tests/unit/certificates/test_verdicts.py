@@ -93,3 +93,48 @@ def test_what_holds_for_more_removals_holds_for_fewer(sign):
     bounds = {1: None, 2: np.ones(8), 3: np.zeros(8)}
     verdicts = removal_verdicts(sign * 1.0, x, y, np.full(8, 8.0), bounds, lambda k: np.eye(len(k)))
     assert verdicts == dict.fromkeys((1, 2, 3), "holds")
+
+
+def verdicts_without_interaction(gap, harms, sizes, bound=0.0):
+    """Verdicts where removals add up: the m-th narrows |gap| by harms[m], whatever else goes."""
+    n = len(harms)
+    x, y = np.full(n, 2.0), -np.sign(gap) * np.array(harms) / 2.0
+    return removal_verdicts(
+        gap,
+        x,
+        y,
+        np.ones(n),
+        {m: np.full(n, bound) for m in sizes},
+        lambda rows: np.zeros((len(rows), len(rows))),
+    )
+
+
+@pytest.mark.parametrize("gap", [6.0, -6.0])
+def test_a_set_turns_a_pair_from_the_size_on_that_ties_it(gap):
+    """A tie would count as an order, or the size be off by one, or helpful removals be made."""
+    harms = [1.0, -9.0, 3.0, 2.0, -1.0, 0.5, 0.25]
+    assert verdicts_without_interaction(gap, harms, (1, 2, 3, 5)) == {
+        1: "holds",
+        2: "holds",
+        3: "turns",
+        5: "turns",
+    }
+    # The last set of all that are looked at.
+    assert verdicts_without_interaction(gap, harms, (1, 3)) == {1: "holds", 3: "turns"}
+    assert verdicts_without_interaction(gap * 1.01, harms, (1, 3)) == {1: "holds", 3: "holds"}
+    assert verdicts_without_interaction(gap / 2, harms, (1, 2)) == {1: "turns", 2: "turns"}
+
+
+def test_one_removal_is_never_undecided():
+    """The bound for sets would be asked where every removal can be looked at."""
+    found = verdicts_without_interaction(5.0, [3.0, 2.5, 0.1], (1, 2), bound=0.9)
+    assert found == {1: "holds", 2: "turns"}
+    found = verdicts_without_interaction(9.0, [3.0, 2.5, 0.1], (1, 2), bound=0.9)
+    assert found == {1: "holds", 2: "undecided"}
+
+
+def test_a_pair_at_its_bound_is_undecided():
+    """What may be tied would be called proved."""
+    # With x² = y² and r = ½ each of two points of harm 4 narrows the gap by at most 8.
+    assert verdicts_without_interaction(16.0, [4.0, 4.0, 0.0], (2,), 0.5) == {2: "undecided"}
+    assert verdicts_without_interaction(16.001, [4.0, 4.0, 0.0], (2,), 0.5) == {2: "holds"}

@@ -171,7 +171,7 @@ def test_datasets(tmp_path, monkeypatch, kind):
     """A damaged member would end the run, or be decoded to other shapes and labels."""
     monkeypatch.setattr(data, "_CIFAR10_ROWS", 3)
     monkeypatch.setattr(data, "_MNIST_ROWS", {"train": 3, "t10k": 3})
-    decode, classes = data.FORMATS[kind]
+    decode, classes = data.DECODERS[kind], data.FORMATS[kind].classes
     path = tmp_path / "dataset.zip"
     path.write_bytes(folder_of(DATASETS[kind]))
     assert len(decode(path)[1][0]) == 3

@@ -1,4 +1,4 @@
-"""The frozen ResNet: its weights, its preprocessing, and its penultimate activations."""
+"""The frozen network: its weights, its preprocessing, and its penultimate activations."""
 
 import contextlib
 
@@ -9,6 +9,7 @@ from torch.nn.functional import interpolate
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from wtrak.errors import WtrakError
+from wtrak.geometry.catalogue import ARCHITECTURES
 
 # The channel statistics that torchvision's ImageNet weights were trained with.
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -30,7 +31,7 @@ def backbone_state(architecture, state):
     Returns
     -------
     dict of str to torch.Tensor
-        Every key of the torchvision model but ``fc.*``, float tensors in float32.
+        Every key of the torchvision model but those of its last layer, floats in float32.
 
     Raises
     ------
@@ -39,8 +40,9 @@ def backbone_state(architecture, state):
         culprits are named.
     """
     model = torchvision.models.get_model(architecture, weights=None)
-    wanted = {key: value for key, value in model.state_dict().items() if not _is_head(key)}
-    given = {key: value for key, value in state.items() if not _is_head(key)}
+    last = f"{ARCHITECTURES[architecture]}."
+    wanted = {key: value for key, value in model.state_dict().items() if not key.startswith(last)}
+    given = {key: value for key, value in state.items() if not key.startswith(last)}
     # Old checkpoints lack the batch counters, which evaluation mode does not use.
     counters = {key for key in wanted if key.endswith("num_batches_tracked")}
     missing = sorted(wanted.keys() - given.keys() - counters)
@@ -65,17 +67,13 @@ def backbone_state(architecture, state):
     return out
 
 
-def _is_head(key):
-    return key.startswith("fc.")
-
-
 def build_backbone(architecture, state, device, *, fuse=True):
     """The model up to its penultimate layer: evaluation mode, no gradients, channels_last.
 
     Parameters
     ----------
     architecture : str
-        A torchvision ResNet.
+        One of `catalogue.ARCHITECTURES`.
     state : dict
         Output of `backbone_state`.
     fuse : bool
@@ -83,7 +81,7 @@ def build_backbone(architecture, state, device, *, fuse=True):
         about an eighth faster.
     """
     model = torchvision.models.get_model(architecture, weights=None)
-    model.fc = torch.nn.Identity()
+    setattr(model, ARCHITECTURES[architecture], torch.nn.Identity())
     model.load_state_dict(state, strict=True)
     model.eval()  # the formula for fusing is that of evaluation mode
     if fuse:
@@ -93,7 +91,7 @@ def build_backbone(architecture, state, device, *, fuse=True):
 
 
 def _fuse_batch_norm(model):
-    """Fold bnK into convK and downsample.1 into downsample.0, the naming of torchvision."""
+    """Fold each BatchNorm of a ResNet into the convolution before it, by torchvision's names."""
     for module in list(model.modules()):
         children = dict(module.named_children())
         pairs = [(f"conv{k}", f"bn{k}") for k in (1, 2, 3)] + [("0", "1")]

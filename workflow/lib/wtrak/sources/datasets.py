@@ -11,13 +11,8 @@ import numpy as np
 
 from wtrak.errors import SourceError
 from wtrak.sources.archives import read_members
+from wtrak.sources.catalogue import FORMATS
 from wtrak.sources.fetch import describe_source, first_working
-
-CIFAR10_CLASSES = [
-    *("airplane", "automobile", "bird", "cat", "deer"),
-    *("dog", "frog", "horse", "ship", "truck"),
-]
-DIGITS_CLASSES = [str(digit) for digit in range(10)]
 
 # Images in each of CIFAR-10's six files, and in each split of MNIST.
 _CIFAR10_ROWS = 10_000
@@ -156,12 +151,13 @@ def _decode_digits(_path):
     return (images[:-360], labels[:-360]), (images[-360:], labels[-360:])
 
 
-FORMATS = {
-    "cifar10-binary": (_decode_cifar10_binary, CIFAR10_CLASSES),
-    "cifar10-png-sheets": (_decode_cifar10_sheets, CIFAR10_CLASSES),
-    "mnist-idx": (_decode_mnist, DIGITS_CLASSES),
-    "sklearn-digits": (_decode_digits, DIGITS_CLASSES),
-    "sklearn-breast-cancer": (_decode_measurements, ["malignant", "benign"]),
+# Each takes a path and returns images and labels of both splits.
+DECODERS = {
+    "cifar10-binary": _decode_cifar10_binary,
+    "cifar10-png-sheets": _decode_cifar10_sheets,
+    "mnist-idx": _decode_mnist,
+    "sklearn-digits": _decode_digits,
+    "sklearn-breast-cancer": _decode_measurements,
 }
 
 
@@ -193,8 +189,8 @@ def load_dataset(name, sources, expected_sha256, *, directory, mirrors=()):
     """
 
     def use(path, source):
-        decode, classes = FORMATS[source["format"]]
-        (train_images, train_labels), (test_images, test_labels) = decode(path)
+        splits = DECODERS[source["format"]](path)
+        (train_images, train_labels), (test_images, test_labels) = splits
         arrays = dict(
             zip(_ARRAYS, (train_images, train_labels, test_images, test_labels), strict=True)
         )
@@ -204,7 +200,7 @@ def load_dataset(name, sources, expected_sha256, *, directory, mirrors=()):
                 f"decoded, but its pixels and labels have sha256 {found[:16]}…, "
                 f"expected {expected_sha256[:16]}…"
             )
-        return arrays, found, list(classes)
+        return arrays, found, list(FORMATS[source["format"]].classes)
 
     (arrays, found, classes), source, _ = first_working(
         name, sources, use, directory=directory, mirrors=mirrors
