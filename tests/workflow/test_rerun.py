@@ -8,78 +8,25 @@ import pytest
 import yaml
 
 from conftest import QUICK, REPOSITORY, snakemake
-from rulegraph import rules_of
+from rulegraph import BLOCKS, following, rules_of
 
 pytestmark = pytest.mark.slow
 
-PLOTS = {"fig2_spectrum", "fig4_frontier", "head_training", "certificates_frontier"}
-PLOTS |= {"audit_tightness", "certified_radii", "fig3_ood", "natural_bound", "assumptions_figure"}
-THEOREMS = {"lipschitz_ratio", "reduction_theorem"}
-AUDITED = {"audit", "audit_tightness", "certified_radii", "attacks_table"}
-REFITTED = {"refit", "audit_tightness", "attacks_table"}
-REMOVED = {
-    "cross_leverage",
-    "deletions",
-    "certificates_frontier",
-    "certified_radii",
-    "certificates_table",
-}
-CERTIFIED = {"certificates", "certificates_frontier", "certificates_table", *AUDITED, *REFITTED}
-CERTIFIED |= REMOVED
-FOREIGN = {"ood", "fig3_ood", "ood_table"}
-SWEPT = {"variation", "assumptions_figure", "assumptions_table"}
-TIGHTNESS = {"lipschitz_tightness", "natural_bound"}
-NUMBERS = {"head", "residuals", "covariance", "scores", "lipschitz", "frontier"}
-NUMBERS |= {"certificates", "cross_leverage", "deletions", "audit", "refit", "amplification"}
-NUMBERS |= {"ood", "variation", "lipschitz_tightness", "noisy_heads", "detectors"}
-NUMBERS |= {"suspicious_labels", "noisy_suspects"}
-SOURCES = {"dataset", "backbone", "activations", "ood_activations"}
-PLOTS |= {"fig5_label_noise", "detector_comparison", "noise_by_fit", "gallery", "noisy_gallery"}
-DETECTED = {"detectors", "fig5_label_noise", "detector_comparison", "detection_table"}
-DETECTED |= {"noise_by_fit", "detection_by_fit_table", "noisy_suspects", "noisy_gallery"}
-ORDERED = {"wrif_orders", "error_orders", "convex_table"}
-COVERED = {"wrif_coverage", "loo_coverage", "convex_table"}
-GAP = {"robustness_gap", "fig1_robustness_gap"}
-PLOTS |= {"fig7_head_removal"}
-NUMBERS |= {"head_removal"}
-DRAWN = {"error_orders", "loo_coverage", "fig1_robustness_gap"}
-REMOVED_FROM_HEAD = {"head_removal", "fig7_head_removal", "head_removal_table"}
-DRAWN_ANEW = {"fig6_mlp_removal", "datamodeling", "networks_table"}
-ATTRIBUTED = {"mlp_scores", "mlp_removal", "mlp_datamodels", *DRAWN_ANEW}
-NETWORKS = {"mlp_models", "mlp_subsets", "mlp_speed", *ATTRIBUTED}
-WRIF = {*ORDERED, *COVERED, "wrif_attacks", "wrif_cost", *GAP}
-LISTED = {"suspicious_labels", "gallery", "suspects_table"}
-LAST = {
-    "detection_table",
-    "detection_by_fit_table",
-    "suspects_table",
-    "head_removal_table",
-    "table1_robustness",
-    "certificates_table",
-    "attacks_table",
-    "ood_table",
-    "assumptions_table",
-    "provenance",
-}
-# What follows from the scores, and from the covariance.
-SCORED = {"scores", "lipschitz", "frontier", "fig4_frontier", *CERTIFIED, *FOREIGN, *TIGHTNESS}
-SCORED |= REMOVED_FROM_HEAD
-GEOMETRY = {"covariance", "amplification", "fig2_spectrum", *SCORED, *SWEPT, *DETECTED, *LISTED}
+
+@pytest.fixture(scope="module")
+def graph(finished):
+    return following(finished)
 
 
-# What decides a claim of the paper.
-DECIDING = {
-    "table1_robustness",
-    "attacks_table",
-    "ood_table",
-    "assumptions_table",
-    "detection_table",
-    "convex_table",
-    "head_removal_table",
-    "networks_table",
-}
-DECIDING |= {"frontier", "amplification", "covariance", "lipschitz_tightness", "noisy_suspects"}
-DECIDING |= {"lipschitz_ratio", "mlp_datamodels", "robustness_gap"}
+def after(graph, *rules):
+    """Rules that follow from some, directly or not, and they themselves; without the last ones."""
+    found, queue = set(), list(rules)
+    while queue:
+        rule = queue.pop()
+        if rule not in found:
+            found.add(rule)
+            queue += graph[rule]
+    return found - {"all", "page", "check_results"}
 
 
 def planned(repository, *arguments):
@@ -95,33 +42,29 @@ def planned(repository, *arguments):
     return rules - {"page", "check_results"}, done.stdout
 
 
-def with_verdicts(rules):
-    """These rules, and the ledger of claims if any of them decides one."""
-    return rules | ({"claims", "claims_figure"} if rules & DECIDING else set())
-
-
 def append(path, text):
     path.write_text(path.read_text("utf-8") + text, encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("module", "expected"),
+    ("module", "rules"),
     [
-        ("attacks/perturbations.py", {*AUDITED, "provenance"}),
+        ("attacks/perturbations.py", ["audit"]),
         # What is decoded must have the content of the hash, whatever decodes it.
-        ("sources/datasets.py", set()),
-        ("convex/parameter_change.py", {*GAP, "provenance"}),
-        ("labels/noise.py", {"noisy_heads", *DETECTED, "provenance"}),
-        ("reporting/claims.py", {"claims", "claims_figure", "provenance"}),
-        ("removal/curves.py", {"fig7_head_removal", "fig6_mlp_removal", "provenance"}),
+        ("sources/datasets.py", []),
+        ("convex/parameter_change.py", ["robustness_gap"]),
+        ("labels/noise.py", ["noisy_heads", "detectors"]),
+        ("reporting/claims.py", ["claims", "claims_figure"]),
+        ("removal/curves.py", ["fig7_head_removal", "fig6_mlp_removal"]),
     ],
 )
-def test_library_edit_reruns_exactly_its_dependants(editable, module, expected):
+def test_library_edit_reruns_exactly_its_dependants(editable, graph, module, rules):
     """Stale numbers would stay, or hours would be spent on what the edit does not touch."""
     append(editable / "workflow" / "lib" / "wtrak" / module, "\nEDITED = True\n")
-    rules, output = planned(editable)
-    assert rules == with_verdicts(expected)
-    if expected:
+    again, output = planned(editable)
+    # The page imports what it says of claims.
+    assert again == after(graph, *rules)
+    if rules:
         assert "Params have changed since last execution" in output
         assert f"wtrak/{module}:" in output
 
@@ -143,45 +86,26 @@ def test_comments_docstrings_and_formatting_rerun_nothing(editable):
     assert planned(editable)[0] == set()
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "expected"),
-    [
-        ("ridge: 1.0e-4", "ridge: 1.0e-3", GEOMETRY | LAST),
-        (
-            "n_test_frontier: 100",
-            "n_test_frontier: 99",
-            # The sweep starts from the frontier's ε at the paper's share.
-            {"frontier", "fig4_frontier", *CERTIFIED, *TIGHTNESS, *SWEPT, *LAST, *REMOVED_FROM_HEAD}
-            - {
-                "refit",
-                "cross_leverage",
-                "ood_table",
-                "detection_table",
-                "detection_by_fit_table",
-                "suspects_table",
-            },
-        ),
-        ("gradient: loss", "gradient: margin", GEOMETRY | LAST | {"residuals"}),
-    ],
-)
-def test_config_edit_reruns_the_rules_that_read_the_key(editable, key, value, expected):
+def test_config_edit_reruns_the_rules_that_read_the_key(editable, graph):
     """A changed setting would leave results of the old one."""
     path = editable / "profiles" / "quick" / "config.yaml"
-    assert key in path.read_text("utf-8")
-    path.write_text(path.read_text("utf-8").replace(key, value), encoding="utf-8")
-    assert planned(editable)[0] == with_verdicts(expected)
+    text = path.read_text("utf-8")
+    assert "ridge: 1.0e-4" in text
+    path.write_text(text.replace("ridge: 1.0e-4", "ridge: 1.0e-3"), encoding="utf-8")
+    readers = [name for name, block in BLOCKS.items() if 'plan.setting(w, "ridge")' in block]
+    assert "covariance" in readers and len(readers) > 5
+    assert planned(editable)[0] == after(graph, *readers)
 
 
-def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable):
+def test_other_content_of_a_dataset_reruns_all_that_follows_at_once(editable, graph):
     """The dataset alone would be read anew, and all else stay as it was on the old content."""
     path = editable / "config.yaml"
     known = yaml.safe_load(path.read_text("utf-8"))["datasets"]["digits"]["content_sha256"]
     path.write_text(path.read_text("utf-8").replace(known, "a" * 64), encoding="utf-8")
-    expected = {"dataset", "activations", "ood_activations"} | NUMBERS | PLOTS | LAST | NETWORKS
-    assert planned(editable)[0] == with_verdicts(expected)
+    assert planned(editable)[0] == after(graph, "dataset")
 
 
-def test_values_that_change_places_rerun_what_reads_them(editable):
+def test_values_that_change_places_rerun_what_reads_them(editable, graph):
     """Snakemake compares values without their names, so that two swapped ones look the same."""
     (editable / "swapped.yaml").write_text(
         "tightness: {n_points: 10, pairs_per_test: 100}\n", encoding="utf-8"
@@ -189,7 +113,7 @@ def test_values_that_change_places_rerun_what_reads_them(editable):
     settings = yaml.safe_load((editable / "profiles/quick/config.yaml").read_text(encoding="utf-8"))
     assert settings["tightness"]["n_points"] == 100
     arguments = ("--configfile", "profiles/quick/config.yaml", "swapped.yaml")
-    assert planned(editable, *arguments)[0] == with_verdicts({*TIGHTNESS, "provenance"})
+    assert planned(editable, *arguments)[0] == after(graph, "lipschitz_tightness")
 
 
 def test_other_sources_rerun_no_job_on_the_data(editable):
