@@ -47,6 +47,38 @@ def test_logits_are_those_of_a_fit_without_the_example(fitted):
     assert max(errors) < 0.2
 
 
+def test_copies_are_left_out_together():
+    """A copy that stays would tell the head the wrong label, and its loss be low."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(3, size=60)
+    h = rng.standard_normal((60, 6)).astype(np.float32)
+    h[:, :3] += np.eye(3)[y]
+    h[:, -1] = 1.0
+    # Three copies with a wrong label, two with the right one; the rest alone.
+    rows = np.concatenate([np.arange(60), [4, 4, 9]])
+    h, y = h[rows], y[rows]
+    y[[4, 60, 61]] = (y[4] + 1) % 3
+    groups = np.unique(rows, return_inverse=True)[1]
+    n = len(y)
+    weight, _, _ = train_head(h, y, 3, RECIPE | {"weight_decay": DECAY}, CPU)
+    z = logits(weight, h)
+    found = leave_one_out(z, h, y, DECAY, block_size=50, device=CPU, groups=groups)
+    alone = leave_one_out(z, h, y, DECAY, block_size=50, device=CPU)
+    single = np.bincount(groups)[groups] == 1
+    np.testing.assert_array_equal(found.logits[single], alone.logits[single])
+    np.testing.assert_array_equal(found.influence, alone.influence)
+    for group in ([4, 60, 61], [9, 62]):
+        keep = ~np.isin(np.arange(n), group)
+        recipe = RECIPE | {"weight_decay": DECAY * n / keep.sum()}
+        without, _, _ = train_head(h[keep], y[keep], 3, recipe, CPU, initial=weight)
+        exact = logits(without, h[group])
+        exact -= exact.mean(axis=1, keepdims=True)
+        moved = exact - (z[group] - z[group].mean(axis=1, keepdims=True))
+        np.testing.assert_allclose(found.logits[group], exact, atol=0.2 * np.abs(moved).max())
+        # Leaving one of them out moves far less.
+        assert np.abs(alone.logits[group] - exact).max() > 0.3 * np.abs(moved).max()
+
+
 def test_hessian_is_the_second_derivative_of_the_objective(fitted):
     """Curvature of another loss, or with the bias penalised, would give another step."""
     h, y, weight = fitted

@@ -65,7 +65,7 @@ def hessian(z, activations, penalty, *, block_size, device):
     return matrix
 
 
-def leave_one_out(z, activations, labels, penalty, *, block_size, device):
+def leave_one_out(z, activations, labels, penalty, *, block_size, device, groups=None):
     """Logits without each example, and its influence on itself.
 
     With J = (I ⊗ hᵀ)H⁻¹(I ⊗ h)/n, the curvature S = diag(p) − ppᵀ and the residual e = p − onehot
@@ -80,6 +80,9 @@ def leave_one_out(z, activations, labels, penalty, *, block_size, device):
     labels : numpy.ndarray, shape (n,), integers
     penalty : float
         Factor of ½‖W‖² that the head was fitted with.
+    groups : numpy.ndarray, shape (n,), integers, optional
+        Examples of one group are left out together, as copies must be: one that stays would tell
+        the head the label. The influence stays that of each example alone.
 
     Returns
     -------
@@ -115,4 +118,33 @@ def leave_one_out(z, activations, labels, penalty, *, block_size, device):
         pushed = leverage @ torch.linalg.solve(identity - curvature @ leverage, own)
         moves[rows] = pushed[:, :, 0].cpu().numpy()
         influence[rows] = n * (own * (leverage @ own)).sum(dim=(1, 2)).cpu().numpy()
+    for rows in _shared(groups) if groups is not None else ():
+        moves[rows] = _move_without(rows, z, activations, e, basis, inverse, n)
     return LeaveOneOut((z @ helmert_basis.T + moves) @ helmert_basis, influence)
+
+
+def _shared(groups):
+    """Rows of each group of more than one example."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=groups[order[0]] - 1))
+    return [rows for rows in np.split(order, starts[1:]) if len(rows) > 1]
+
+
+def _move_without(rows, z, activations, e, basis, inverse, n):
+    """Moves of a group's logits when all of it is left out, shape (len(rows), k), Helmert basis.
+
+    The same formula as for one example: J holds a block for each pair of the group, S and e stand
+    below one another.
+    """
+    device, k = basis.device, len(basis)
+    h = torch.from_numpy(activations[rows]).to(device, torch.float64)
+    leverage = torch.einsum("ip,apbq,jq->iajb", h, inverse, h) / n
+    probabilities = torch.softmax(torch.from_numpy(z[rows]).to(device), dim=1)
+    reduced = probabilities @ basis.T
+    curvature = torch.einsum("ac,nc,bc->nab", basis, probabilities, basis)
+    curvature -= reduced[:, :, None] * reduced[:, None, :]
+    pushing = torch.eye(len(rows) * k, dtype=torch.float64, device=device)
+    pushing -= torch.einsum("iab,ibjc->iajc", curvature, leverage).reshape(pushing.shape)
+    own = torch.from_numpy(e[rows]).to(device).reshape(-1, 1)
+    pushed = leverage.reshape(pushing.shape) @ torch.linalg.solve(pushing, own)
+    return pushed.reshape(len(rows), k).cpu().numpy()

@@ -1,0 +1,77 @@
+"""Copies are found whatever their scale, and nothing else is."""
+
+import numpy as np
+import pytest
+import torch
+
+from wtrak.labels.duplicates import find_copies
+
+CPU = torch.device("cpu")
+
+
+def copies_of(features, cosine=0.99, block_size=7):
+    return find_copies(features, cosine, block_size=block_size, device=CPU)
+
+
+@pytest.fixture
+def features():
+    """20 points far from the origin: without their mean removed, all would look alike."""
+    return 100 + np.random.default_rng(0).standard_normal((20, 12)).astype(np.float32)
+
+
+def test_points_that_differ_are_alone(features):
+    """Examples that only share their mean would be held out together."""
+    found = copies_of(features)
+    np.testing.assert_array_equal(found.sizes, 1)
+    assert sorted(found.groups) == list(range(20))
+
+
+@pytest.mark.parametrize("block_size", [3, 7, 100])
+@pytest.mark.parametrize("cosine", [0.99, 1.0])
+def test_exact_copies_are_one_group(features, cosine, block_size):
+    """A copy in another fold would tell the head the label."""
+    rows = np.array([*range(20), 3, 3, 17])
+    found = copies_of(features[rows], cosine, block_size)
+    for a, b in [(3, 20), (3, 21), (17, 22)]:
+        assert found.groups[a] == found.groups[b]
+    assert len(set(found.groups)) == 20
+    assert list(found.sizes[[3, 20, 21, 17, 22, 0]]) == [3, 3, 3, 2, 2, 1]
+
+
+def test_near_copies_are_found_up_to_the_angle(features):
+    """Another threshold, or none, would decide."""
+    centred = features - features.mean(axis=0)
+    other = np.roll(centred[5], 1)
+    other -= other @ centred[5] / (centred[5] @ centred[5]) * centred[5]
+    other *= np.linalg.norm(centred[5]) / np.linalg.norm(other)
+    for cosine, copied in [(0.995, True), (0.98, False)]:
+        turned = cosine * centred[5] + np.sqrt(1 - cosine**2) * other
+        many = np.concatenate([np.repeat(features, 50, axis=0), [features.mean(axis=0) + turned]])
+        found = copies_of(many.astype(np.float32))
+        assert (found.groups[-1] == found.groups[5 * 50]) == copied
+
+
+def test_chains_are_one_group(features):
+    """Two ends of a chain would fall into different folds, with a copy of both in each."""
+    centre = features.mean(axis=0)
+    direction, away = features[0] - centre, features[1] - centre
+    chain = np.stack([centre + direction + step * away for step in np.linspace(0, 0.3, 8)])
+    found = copies_of(np.concatenate([np.repeat(features, 20, axis=0), chain]).astype(np.float32))
+    assert len(set(found.groups[-8:])) == 1
+
+
+def test_copies_under_two_labels_are_told(features):
+    """The surest label errors would not be shown."""
+    rows = np.array([*range(20), 3, 3, 17])
+    labels = np.arange(23) % 4
+    labels[[3, 20, 21]], labels[[17, 22]] = [1, 1, 2], [0, 0]
+    told = copies_of(features[rows]).conflicts(labels)
+    assert set(np.flatnonzero(told)) == {3, 20, 21}
+
+
+def test_points_at_the_mean_are_copies_of_one_another():
+    """0/0 would make them copies of nothing, or of everything."""
+    features = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1], [0, 0], [0, 0]], np.float32)
+    found = copies_of(features)
+    assert found.groups[4] == found.groups[5]
+    assert list(found.sizes) == [1, 1, 1, 1, 2, 2]
