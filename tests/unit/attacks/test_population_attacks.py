@@ -212,11 +212,11 @@ def test_refits_count_the_pairs_that_turn(tmp_path):
                     p.features, labels, kept, p.index, p.test.index[:2], settings
                 )
                 anew = np.array([scores[t, i] - scores[t, j] for t, i, j in pairs])
-                assert row.certified == stable.sum()
+                assert row.stable == stable.sum()
                 for name, values in {"fixed": after, "refitted": anew}.items():
                     flip = values * gaps < 0
                     assert getattr(row, f"flipped_{name}") == flip.sum()
-                    assert getattr(row, f"certified_flipped_{name}") == (flip & stable).sum()
+                    assert getattr(row, f"stable_flipped_{name}") == (flip & stable).sum()
                     flips += flip.sum()
     assert flips > 0
 

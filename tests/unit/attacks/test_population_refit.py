@@ -71,26 +71,26 @@ def expected_rows(p, seen, given):
                 kept, scores = next(refits)
                 np.testing.assert_array_equal(kept, np.delete(p.index, removed))
                 row = {"removed": size, "kind": kind, "set": k, "pairs": len(pairs)}
-                row["certified"] = stable.sum()
+                row["stable"] = stable.sum()
                 after = [p.gap_without(t, panel[i], panel[j], removed) for t, i, j in pairs]
                 refitted = [scores[t, i] - scores[t, j] for t, i, j in pairs]
                 for name, values in {"fixed": after, "refitted": refitted}.items():
                     flip = np.multiply(values, gaps) < 0
                     row[f"flipped_{name}"] = flip.sum()
-                    row[f"certified_flipped_{name}"] = (flip & stable).sum()
+                    row[f"stable_flipped_{name}"] = (flip & stable).sum()
                 yield row
 
 
 @pytest.mark.parametrize("seed", [0, 2, 4])
 def test_sets_and_counts_are_those_of_explicit_inverses(tmp_path, monkeypatch, seed):
-    """A set would help the pair instead of narrowing its gap, or a pair count as certified."""
+    """A set would help the pair instead of narrowing its gap, or a pair count as stable."""
     p = Population(tmp_path, n=14, m=3, ridge=1.0, seed=seed)
     table, seen, given = refits(tmp_path, p, monkeypatch, removals=[1, 2, 6], seed=seed)
     expected = pd.DataFrame(list(expected_rows(p, seen, given)))
     pd.testing.assert_frame_equal(table, expected, check_dtype=False)
-    by_size = table.groupby("removed")["certified"].first()
+    by_size = table.groupby("removed")["stable"].first()
     assert table["pairs"][0] > by_size.iloc[0] > by_size.iloc[-1] > 0
-    assert table["certified_flipped_refitted"].sum() > 0
+    assert table["stable_flipped_refitted"].sum() > 0
 
 
 def test_a_panel_is_at_most_half_and_everything_else_may_go(tmp_path, monkeypatch):

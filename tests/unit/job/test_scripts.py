@@ -224,10 +224,10 @@ def test_refit_check_counts_what_it_says(data):
     table = pd.read_csv(folder / "refit.csv")
     assert len(table) == 8
     for name in ("fixed", "refitted"):
-        assert (table[f"certified_flipped_{name}"] <= table[f"flipped_{name}"]).all()
+        assert (table[f"stable_flipped_{name}"] <= table[f"flipped_{name}"]).all()
         assert (table[f"flipped_{name}"] <= table["pairs"]).all()
     # One removal cannot turn a pair that is certified against it, features fixed: exact.
-    assert (table[table["removed"] == 1]["certified_flipped_fixed"] == 0).all()
+    assert (table[table["removed"] == 1]["stable_flipped_fixed"] == 0).all()
 
 
 GEOMETRY = {

@@ -68,17 +68,17 @@ def display_refits(frames):
     rows = []
     for name, frame in frames.items():
         for (removed, kind), part in frame.groupby(["removed", "kind"], sort=False):
-            pairs, certified = part["pairs"].sum(), part["certified"].sum()
+            pairs, stable = part["pairs"].sum(), part["stable"].sum()
             rows.append(
                 {
                     "experiment": name,
                     "deleted": f"{removed}, {kind}",
                     "turned, features fixed": percentage(part["flipped_fixed"].sum() / pairs),
                     "turned, head refitted": percentage(part["flipped_refitted"].sum() / pairs),
-                    "certified pairs": count(certified, "pairs"),
-                    "of these turned, fixed": count(part["certified_flipped_fixed"].sum(), "pairs"),
+                    "stable to first order": count(stable, "pairs"),
+                    "of these turned, fixed": count(part["stable_flipped_fixed"].sum(), "pairs"),
                     "of these turned, refitted": count(
-                        part["certified_flipped_refitted"].sum(), "pairs"
+                        part["stable_flipped_refitted"].sum(), "pairs"
                     ),
                 }
             )

@@ -25,12 +25,12 @@ REFITS = {
 
 
 def draw_refits(axis, refits):
-    """Share of pairs turned by deletions, and how many of the certified ones."""
+    """Share of pairs turned by deletions, and how many of those stable to first order."""
     groups = refits.groupby(["removed", "kind"], sort=False)
     for position, (_, part) in enumerate(groups):
         for column, (label, color, offset) in REFITS.items():
             share = 100 * part[column].sum() / part["pairs"].sum()
-            certified = int(part[f"certified_{column}"].sum())
+            stable = int(part[f"stable_{column}"].sum())
             axis.bar(
                 position + offset,
                 share,
@@ -39,7 +39,7 @@ def draw_refits(axis, refits):
                 label=label if not position else "",
             )
             axis.annotate(
-                f"{certified:,}",
+                f"{stable:,}",
                 (position + offset, share),
                 xytext=(0, 1),
                 textcoords="offset points",
@@ -66,7 +66,7 @@ def main(smk):
     )
     for axis, refits in zip(below, smk.input.refits, strict=True):
         draw_refits(axis, read_csv(refits))
-    below[0].set_ylabel("pairs turned (%)\nnumbers: certified ones", fontsize=8)
+    below[0].set_ylabel("pairs turned (%)\nnumbers: stable to first order", fontsize=8)
     below[0].legend(loc="upper left", fontsize=7.5)
     inputs = zip(axes, names, smk.input.audits, smk.input.records, strict=True)
     for axis, name, audit, record in inputs:

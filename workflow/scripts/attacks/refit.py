@@ -137,10 +137,10 @@ def main(smk):
                 for name, scores in {"fixed": fixed, "refitted": refitted}.items()
             }
             row = {"removed": size, "kind": kind, "set": k, "pairs": len(pairs)}
-            row["certified"] = int(stable.sum())
+            row["stable"] = int(stable.sum())
             for name, flip in flips.items():
                 row[f"flipped_{name}"] = int(flip.sum())
-                row[f"certified_flipped_{name}"] = int((flip & stable).sum())
+                row[f"stable_flipped_{name}"] = int((flip & stable).sum())
             rows.append(row)
             say(f"{row}")
             advance(1)
