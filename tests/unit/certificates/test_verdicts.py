@@ -98,7 +98,8 @@ def test_what_holds_for_more_removals_holds_for_fewer(sign):
 def verdicts_without_interaction(gap, harms, sizes, bound=0.0):
     """Verdicts where removals add up: the m-th narrows |gap| by harms[m], whatever else goes."""
     n = len(harms)
-    x, y = np.full(n, 2.0), -np.sign(gap) * np.array(harms) / 2.0
+    x = 2.0 ** np.arange(n) * (-1.0) ** np.arange(n)
+    y = -np.sign(gap) * np.array(harms) / x
     return removal_verdicts(
         gap,
         x,
@@ -119,6 +120,8 @@ def test_a_set_turns_a_pair_from_the_size_on_that_ties_it(gap):
         3: "turns",
         5: "turns",
     }
+    # One that turns it alone is among at most two, whatever else would go.
+    assert verdicts_without_interaction(gap, [6.5, -1.0, -1.0], (1, 2)) == {1: "turns", 2: "turns"}
     # The last set of all that are looked at.
     assert verdicts_without_interaction(gap, harms, (1, 3)) == {1: "holds", 3: "turns"}
     assert verdicts_without_interaction(gap * 1.01, harms, (1, 3)) == {1: "holds", 3: "holds"}
