@@ -95,10 +95,10 @@ def test_what_holds_for_more_removals_holds_for_fewer(sign):
     assert verdicts == dict.fromkeys((1, 2, 3), "holds")
 
 
-def verdicts_without_interaction(gap, harms, sizes, bound=0.0):
+def verdicts_without_interaction(gap, harms, sizes, bound=0.0, base=2.0):
     """Verdicts where removals add up: the m-th narrows |gap| by harms[m], whatever else goes."""
     n = len(harms)
-    x = 2.0 ** np.arange(n) * (-1.0) ** np.arange(n)
+    x = 2.0 * base ** np.arange(n) * (-1.0) ** np.arange(n)
     y = -np.sign(gap) * np.array(harms) / x
     return removal_verdicts(
         gap,
@@ -139,5 +139,5 @@ def test_one_removal_is_never_undecided():
 def test_a_pair_at_its_bound_is_undecided():
     """What may be tied would be called proved."""
     # With x² = y² and r = ½ each of two points of harm 4 narrows the gap by at most 8.
-    assert verdicts_without_interaction(16.0, [4.0, 4.0, 0.0], (2,), 0.5) == {2: "undecided"}
-    assert verdicts_without_interaction(16.001, [4.0, 4.0, 0.0], (2,), 0.5) == {2: "holds"}
+    assert verdicts_without_interaction(16.0, [4.0, 4.0, 0.0], (2,), 0.5, 1.0) == {2: "undecided"}
+    assert verdicts_without_interaction(16.001, [4.0, 4.0, 0.0], (2,), 0.5, 1.0) == {2: "holds"}
