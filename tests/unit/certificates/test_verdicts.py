@@ -120,6 +120,9 @@ def test_a_set_turns_a_pair_from_the_size_on_that_ties_it(gap):
         3: "turns",
         5: "turns",
     }
+    # The two most harmful tie it; others, with a larger a·ψ_k or c·ψ_k, do not.
+    found = verdicts_without_interaction(gap * 5 / 6, harms, (1, 2))
+    assert found == {1: "holds", 2: "turns"}
     # One that turns it alone is among at most two, whatever else would go.
     assert verdicts_without_interaction(gap, [6.5, -1.0, -1.0], (1, 2)) == {1: "turns", 2: "turns"}
     # The last set of all that are looked at.
