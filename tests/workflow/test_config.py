@@ -80,6 +80,7 @@ MISTAKES = {
     "a seed beyond 32 bits": ("backbones.resnet18.seed", 2**32, "0 to 4294967295"),
     "an unknown gradient": ("experiments.zero.gradient", "los", "loss, margin or logit"),
     "an unknown test label": ("experiments.zero.test_label", "true", "true_label or predicted"),
+    "a label with a formula": ("experiments.zero.label", "$n$", "spaces and , . : ;"),
     "an unknown precision": ("activations.precision", "float16", "float32 or bfloat16"),
     "an unknown device": ("compute.device", "gpu", "auto, cpu, cuda or cuda:NUMBER"),
     "an unknown architecture": ("backbones.untrained.architecture", "vgg", "resnet18, resnet34"),
@@ -108,7 +109,7 @@ MISTAKES = {
     "a rate of human labels": (
         "label_noise.settings.b",
         {"kind": "human", "rate": 0.1, "labels": "worse", "experiments": "all"},
-        "known here are experiments, kind, labels",
+        "known here are experiments, kind, label, labels",
     ),
     "an unknown key of a variation": (
         "assumptions.variations.v",
@@ -293,6 +294,11 @@ BROKEN_REFERENCES = {
     "no such foreign dataset": ("ood.datasets", ["svhn"], "cifar10, digits"),
     "no such noise for figure 5": ("label_noise.figure", "uniform_50", "human_aggre, human_worse"),
     "TracIn without epochs": ("label_noise.tracin", "lbfgs", "lbfgs, which has no epochs"),
+    "one label for two kinds of noise": (
+        "label_noise.settings.pair_10.label",
+        "10 % random labels",
+        "also the label of 'uniform_10'",
+    ),
     "no such head of a fit": ("label_noise.fits.heads", ["adamw"], "adam, adam_1, lbfgs"),
     "no such experiment of a fit": ("label_noise.fits.experiment", "nope", "cifar10, cifar10_5k"),
     "no such noise of a fit": ("label_noise.fits.setting", "uniform_50", "human_aggre"),

@@ -77,6 +77,7 @@ rule assumptions_figure:
     params:
         code=code("assumptions/assumptions_figure.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         defaults=stable({name: plan.experiment_block(name) for name in plan.experiments()}),
         paper=stable({name: paper.values(name) for name in plan.experiments()}),
         notice=config["notice"],
@@ -101,6 +102,7 @@ rule assumptions_table:
     params:
         code=code("assumptions/assumptions_table.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         defaults=stable({name: plan.experiment_block(name) for name in plan.experiments()}),
         paper=stable({name: paper.values(name) for name in plan.experiments()}),
         notice=config["notice"],

@@ -215,6 +215,7 @@ rule fig2_spectrum:
     params:
         code=code("geometry/fig2_spectrum.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Draw figure 2: the spectrum and its amplification"
@@ -238,6 +239,7 @@ rule head_training:
     params:
         code=code("geometry/head_training.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Draw the training curves of the heads"
@@ -316,7 +318,6 @@ rule ood:
 rule fig3_ood:
     input:
         ood=plan.of_experiments("results/experiments/{experiment}/ood.csv"),
-        records=plan.of_experiments("results/experiments/{experiment}/head.json"),
         provenance=records_with_foreign(),
     output:
         **figure("fig3_ood", "Fig. 3: the out-of-distribution barrier"),
@@ -329,6 +330,7 @@ rule fig3_ood:
     params:
         code=code("geometry/fig3_ood.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         neighbours=config["ood"]["neighbours"],
         notice=config["notice"],
     message:
@@ -352,6 +354,7 @@ rule ood_table:
     params:
         code=code("geometry/ood_table.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Write the table: self-influence and distance of foreign inputs"

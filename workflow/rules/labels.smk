@@ -78,7 +78,7 @@ rule noisy_heads:
         seeds=config["label_noise"]["seeds"],
         folds=config["label_noise"]["folds"],
         tracin=stable(config["heads"][config["label_noise"]["tracin"]]),
-        noise=lambda w: stable(config["label_noise"]["settings"][w.noise]),
+        noise=lambda w: stable(plan.noise_block(w.noise)),
         device=config["compute"]["device"],
     message:
         "Fit heads of {wildcards.experiment} to wrong labels, {wildcards.noise}"
@@ -140,7 +140,8 @@ rule fig5_label_noise:
     params:
         code=code("labels/fig5_label_noise.py"),
         experiments=plan.noisy(config["label_noise"]["figure"]),
-        noise=config["label_noise"]["figure"],
+        labels=plan.labels(plan.noisy(config["label_noise"]["figure"])),
+        noise=plan.noise_label(config["label_noise"]["figure"]),
         notice=config["notice"],
     message:
         "Draw figure 5: wrong labels found by self-influence"
@@ -162,6 +163,8 @@ rule detector_comparison:
         "../../envs/wtrak.yaml"
     params:
         code=code("labels/detector_comparison.py"),
+        labels=plan.labels(plan.experiments()),
+        noise_labels=plan.noise_labels(),
         notice=config["notice"],
     message:
         "Draw every detector of wrong labels"
@@ -183,6 +186,8 @@ rule detection_table:
         "../../envs/wtrak.yaml"
     params:
         code=code("labels/detection_table.py"),
+        labels=plan.labels(plan.experiments()),
+        noise_labels=plan.noise_labels(),
         paper=paper.detection(),
         notice=config["notice"],
     message:
@@ -206,6 +211,7 @@ rule noise_by_fit:
         "../../envs/wtrak.yaml"
     params:
         code=code("labels/noise_by_fit.py"),
+        noise=plan.noise_label(config["label_noise"]["fits"]["setting"]),
         heads=[fit["head"] for fit in plan.fits()],
         notice=config["notice"],
     message:
@@ -287,7 +293,7 @@ rule gallery:
         "../../envs/wtrak.yaml"
     params:
         code=code("labels/gallery.py"),
-        title=lambda w: f"{w.experiment}, labels as they come",
+        title=lambda w: f"{plan.label_of(w.experiment)}, labels as they come",
         rank_by=config["suspects"]["rank_by"],
         shown=config["suspects"]["shown"],
         notice=config["notice"],
@@ -335,7 +341,7 @@ use rule gallery as noisy_gallery with:
         "results/benchmarks/noisy_gallery/{experiment}.tsv"
     params:
         code=code("labels/gallery.py"),
-        title=lambda w: f"{w.experiment}, {config['label_noise']['figure']}",
+        title=lambda w: f"{plan.label_of(w.experiment)}, {plan.noise_label(config['label_noise']['figure'])}",
         rank_by=config["suspects"]["rank_by"],
         shown=config["suspects"]["shown"],
         notice=config["notice"],
@@ -358,6 +364,7 @@ rule suspects_table:
     params:
         code=code("labels/suspects_table.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         top=config["suspects"]["top"],
         notice=config["notice"],
     message:

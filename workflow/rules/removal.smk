@@ -78,6 +78,7 @@ rule fig7_head_removal:
     params:
         code=code("removal/fig7_head_removal.py"),
         experiments=plan.removal_experiments(),
+        labels=plan.labels(plan.removal_experiments()),
         notice=config["notice"],
     message:
         "Draw figure 7: training points removed"
@@ -101,6 +102,7 @@ rule head_removal_table:
     params:
         code=code("removal/head_removal_table.py"),
         experiments=plan.removal_experiments(),
+        labels=plan.labels(plan.removal_experiments()),
         looked_at=config["removal"]["looked_at"],
         notice=config["notice"],
     message:

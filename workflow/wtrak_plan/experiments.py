@@ -85,22 +85,25 @@ class Plan:
             for n_train in self.config["label_noise"]["fits"]["n_train"]:
                 name = f"{experiment}{VARIED}{head}_{n_train}"
                 wanted = self.experiment_block(name)
-                own = [
-                    one for one in self.experiments() if self.config["experiments"][one] == wanted
+                same = [
+                    other for other in self.experiments() if self.experiment_block(other) == wanted
                 ]
-                out.append({"name": own[0] if own else name, "head": head, "n_train": n_train})
+                out.append({"name": same[0] if same else name, "head": head, "n_train": n_train})
         return out
 
     # --- settings of one experiment ---
 
     def experiment_block(self, name):
-        """Settings of an experiment, or of a variation of one.
+        """Settings of an experiment, or of a variation of one, without its label.
 
         Variations are those of the assumptions, as in ``cifar10__size_32``, and another head at
         another size, as in ``cifar10__adam_5000``.
         """
         name, _, variation = name.partition(VARIED)
-        block, known = self.config["experiments"][name], self.config["assumptions"]["variations"]
+        known = self.config["assumptions"]["variations"]
+        # Without it, a new label repeats no computation.
+        whole = self.config["experiments"][name]
+        block = {key: value for key, value in whole.items() if key != "label"}
         if variation and variation not in known:
             head, _, n_train = variation.rpartition("_")
             return block | {"head": head, "n_train": int(n_train)}
@@ -109,6 +112,34 @@ class Plan:
     def setting(self, wildcards, key):
         """A key of the experiment that the wildcards name."""
         return self.experiment_block(wildcards.experiment)[key]
+
+    def noise_block(self, name):
+        """How a setting of label_noise makes labels wrong: its kind, and its rate or labels."""
+        block = self.config["label_noise"]["settings"][name]
+        return {key: block[key] for key in ("kind", "rate", "labels") if key in block}
+
+    # --- labels in figures and tables ---
+
+    def label_of(self, name):
+        """Label of an experiment in figures and tables; its name if it has none."""
+        block = self.config["experiments"][name]
+        n_train = block["n_train"]
+        shown = n_train if n_train == "all" else f"{n_train:,}"
+        return block.get("label", name).replace("{n_train}", shown)
+
+    def labels(self, names):
+        """Label of each of these experiments, by name."""
+        return {name: self.label_of(name) for name in names}
+
+    def noise_label(self, name):
+        """Label of a setting of label_noise in figures and tables; its name if it has none."""
+        block = self.config["label_noise"]["settings"][name]
+        return block.get("label", name)
+
+    def noise_labels(self):
+        """Label of every setting of label_noise that an experiment to run has, by name."""
+        settings = self.config["label_noise"]["settings"]
+        return {name: self.noise_label(name) for name in settings if self.noisy(name)}
 
     # --- datasets ---
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from wtrak_plan import paper
+from wtrak_plan.experiments import Plan
 
 # Tables that scikit-learn ships, which convex models may be on.
 EMBEDDED_TABLES = ("breast_cancer", "diabetes", "wine")
@@ -72,7 +73,20 @@ def _data(config):
         yield from _missing(config, "ood.datasets", name, "datasets")
 
 
+def _same_labels(section, labels):
+    """A sentence for each label that two blocks of a section share."""
+    owners = {}
+    for name, label in labels.items():
+        if owners.setdefault(label, name) != name:
+            yield (
+                f"{section}.{name}.label: {label!r} is also the label of {owners[label]!r}; "
+                "figures and tables could not tell them apart"
+            )
+
+
 def _experiments(config):
+    plan = Plan(config)
+    yield from _same_labels("experiments", plan.labels(plan.chosen_experiments()))
     for name, block in config["experiments"].items():
         for field in ("dataset", "backbone", "head"):
             if not isinstance(block[field], dict):
@@ -162,6 +176,8 @@ def _labels(config):
                     f"at n_train {n_train} in label_noise.fits"
                 )
     yield from _missing(config, "label_noise.figure", block["figure"], "label_noise.settings")
+    noise_labels = {name: Plan(config).noise_label(name) for name in block["settings"]}
+    yield from _same_labels("label_noise.settings", noise_labels)
     known = config["human_labels"]["dataset"]
     for name, noise in block["settings"].items():
         key = f"label_noise.settings.{name}.experiments"

@@ -71,7 +71,7 @@ def main(smk):
             axis.set_title(title)
             axis.grid(axis="y", visible=False)
         row[0].set_yticks([-k for k in range(len(order))], order)
-        row[0].set_ylabel(name)
+        row[0].set_ylabel(smk.params.labels[name])
     marks = {f"{name} over pairs": {"color": COLORS[name], "marker": "o"} for name in AGGREGATES}
     marks["spectral bound"] = {
         "color": NEUTRAL,

@@ -7,7 +7,6 @@ from wtrak.job.runtime import run
 from wtrak.reporting.palette import NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     experiment_style,
     provenance_line,
     save_figure,
@@ -33,7 +32,7 @@ def main(smk):
         full = spectrum[spectrum["space"] == "full"]
         style = experiment_style(position)
         kappa = record["spaces"]["full"]["condition_number"]
-        label = f"{experiment_label(name, record['n_train'])}\nκ = {number(kappa)}"
+        label = f"{smk.params.labels[name]}\nκ = {number(kappa)}"
         left.plot(full["rank"], full["eigenvalue"], label=label, **style)
         right.plot(full["rank"], 1 / full["eigenvalue"], **style)
         realised = read_csv(amplification)

@@ -10,7 +10,6 @@ from wtrak.job.runtime import run
 from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     provenance_line,
     save_figure,
     set_style,
@@ -87,8 +86,7 @@ def main(smk):
         sharey="row",
         squeeze=False,
     )
-    inputs = zip(axes, names, smk.input.ood, smk.input.records, strict=True)
-    for row, name, ood, record in inputs:
+    for row, name, ood in zip(axes, names, smk.input.ood, strict=True):
         frame = read_csv(ood)
         foreign = [name for name in frame["set"].unique() if name != "test"]
         colors = {"test": NEUTRAL} | dict(zip(foreign, EXPERIMENTS, strict=False))
@@ -99,7 +97,7 @@ def main(smk):
             values = frame["si_predicted"].dropna()
             axis.set_ylim(bottom=max(np.quantile(values, 0.02), 1e-6))
             axis.set_title(title)
-        row[0].set_ylabel(f"{experiment_label(name, read_json(record)['n_train'])}\nself-influence")
+        row[0].set_ylabel(f"{smk.params.labels[name]}\nself-influence")
     for axis, (distance, _, _) in zip(axes[-1], PANELS, strict=True):
         axis.set_xlabel(f"{DISTANCES[distance]}, k = {smk.params.neighbours}")
     handles, labels = axes[0, 0].get_legend_handles_labels()

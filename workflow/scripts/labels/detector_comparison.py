@@ -39,7 +39,7 @@ def main(smk):
                 markersize=3.5,
                 linestyle="none",
                 linewidth=1.0,
-                label=f"{experiment}: {noise}",
+                label=f"{smk.params.labels[experiment]}: {smk.params.noise_labels[noise]}",
             )
     axes[0].set_yticks(-np.arange(len(order)), [DETECTORS[name].title for name in order])
     axes[0].axvline(0.5, color=NEUTRAL, linewidth=0.9, linestyle=":")

@@ -78,7 +78,7 @@ def main(smk):
         draw_curve(row[0], curves, metrics, "roc", "auroc")
         draw_curve(row[1], curves, metrics, "precision", "average_precision")
         means = draw_densities(row[2], scores)
-        seeds, n = scores["wrong"].shape
+        seeds = len(scores["wrong"])
         wrong = scores["wrong"].mean()
         printed += [
             {"experiment": name, "what": f"mean self-influence, labels {label}"}
@@ -87,7 +87,7 @@ def main(smk):
         ]
         about = {"experiment": name, "what": "labels wrong", "value": 100 * wrong, "unit": "%"}
         printed.append(about)
-        row[0].set_ylabel(f"{name} (n = {n:,})\nwrong labels found (%)")
+        row[0].set_ylabel(f"{smk.params.labels[name]}\nwrong labels found (%)")
         row[1].set_ylabel("precision (%)")
         row[2].set_ylabel("labels (%)")
         row[0].set_xlabel("right labels flagged (%)")

@@ -87,9 +87,9 @@ def main(smk):
         *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=7.5
     )
     records = [read_json(path) for path in smk.input.provenance]
-    noise, seeds = metrics["noise"].iloc[0], metrics["seed"].nunique()
+    seeds = metrics["seed"].nunique()
     line = provenance_line(records, smk.params.notice)
-    save_figure(figure, *smk.output, f"{noise}, {seeds} seeds; dotted: chance. {line}")
+    save_figure(figure, *smk.output, f"{smk.params.noise}, {seeds} seeds; dotted: chance. {line}")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def main(smk):
     titles = {name: DETECTORS[name].title for name in RANKINGS} | {"all": "any (all images)"}
     text = pd.DataFrame(
         {
-            "experiment": frame["experiment"],
+            "experiment": frame["experiment"].map(smk.params.labels),
             "ranked by": frame["ranked_by"].map(titles),
             "first": [count(k, "images") for k in frame["top"]],
             "another label suggested": list(map(percentage, frame["suggested_differs"])),

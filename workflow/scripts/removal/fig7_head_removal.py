@@ -53,7 +53,7 @@ def main(smk):
         curves, removed = read_csv(curves), read_csv(removed)
         for axis, (metric, (label, scale)) in zip(row[:2], METRICS.items(), strict=True):
             draw_curves(axis, curves, metric, scale)
-            axis.set_ylabel(f"{name}\n{label}" if axis is row[0] else label)
+            axis.set_ylabel(f"{smk.params.labels[name]}\n{label}" if axis is row[0] else label)
         draw_traits(row[2], removed, {k: v for k, v in TRAITS.items() if k in removed})
     figure.legend(
         *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=7
