@@ -254,7 +254,7 @@ def incomplete(tmp_path_factory):
 @pytest.mark.parametrize(
     ("block", "missing"),
     [
-        ("experiments.mine", set(DIGITS) - {"dataset", "backbone"}),
+        ("experiments.mine", set(DIGITS) - {"dataset", "backbone", "label"}),
         ("heads.mine", {"optimizer"}),
         ("data.sources.mine.0", {"kind"}),
         ("datasets.mine", {"source", "content_sha256"}),
@@ -295,9 +295,9 @@ BROKEN_REFERENCES = {
     "no such noise for figure 5": ("label_noise.figure", "uniform_50", "human_aggre, human_worse"),
     "TracIn without epochs": ("label_noise.tracin", "lbfgs", "lbfgs, which has no epochs"),
     "one label for two kinds of noise": (
-        "label_noise.settings.pair_10.label",
-        "10 % random labels",
-        "also the label of 'uniform_10'",
+        "label_noise.settings.uniform_10.label",
+        "10 % labels of the next class",
+        "also the label of 'pair_10'",
     ),
     "no such head of a fit": ("label_noise.fits.heads", ["adamw"], "adam, adam_1, lbfgs"),
     "no such experiment of a fit": ("label_noise.fits.experiment", "nope", "cifar10, cifar10_5k"),

@@ -76,7 +76,7 @@ def _data(config):
 def _same_labels(section, labels):
     """A sentence for each label that two blocks of a section share."""
     owners = {}
-    for name, label in labels.items():
+    for name, label in sorted(labels.items()):
         if owners.setdefault(label, name) != name:
             yield (
                 f"{section}.{name}.label: {label!r} is also the label of {owners[label]!r}; "
