@@ -305,7 +305,7 @@ BROKEN_REFERENCES = {
     "human labels of other images": (
         "label_noise.settings.odd.experiments",
         ["digits"],
-        "human labels are of cifar10",
+        "human labels are for cifar10",
     ),
     "no such folder": (
         "datasets.images",
@@ -334,7 +334,7 @@ BROKEN_REFERENCES = {
         {"data": "digits", "model": "logistic", "penalty": 0.1},
         "classes and pool are needed",
     ),
-    "a gap of another model": ("robustness_gap.task", "wine", "not of the logistic model"),
+    "a gap of another model": ("robustness_gap.task", "wine", "not a task of the logistic model"),
     "a reversed range of steps": ("wrif.orders.step_range", [0.1, 0.01], "not below 0.01"),
     "no such variation": ("assumptions.run", ["size_16"], "adam, adam_1, logit"),
     "no such head of a variation": (

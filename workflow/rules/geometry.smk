@@ -1,22 +1,22 @@
-# Activations, the last layer, the covariance of its gradients, scores, and how far from the data an input is.
+# Activations, the last layer and its gradients, their covariance, scores, and foreign inputs.
 
 
 def foreign_of(wildcards):
-    """Activations of foreign inputs by the backbone of an experiment."""
+    """Path of the activations of foreign inputs under an experiment's backbone."""
     block = plan.experiment_block(wildcards.experiment)
     return f"results/ood/{block['dataset']}/{block['backbone']}/{block['image_size']}.safetensors"
 
 
 def foreign_datasets(wildcards):
-    """Files of the datasets whose test images are foreign inputs."""
+    """Paths of the datasets whose test images serve as foreign inputs."""
     return [plan.dataset_file(name) for name in config["ood"]["datasets"]]
 
 
 def records_with_foreign():
     """Provenance records of experiments, and of datasets that serve as foreign inputs."""
     foreign = config["ood"]["datasets"] if plan.experiments() else []
-    own = plan.records(plan.chosen_experiments())
-    return sorted({*own, *(f"results/datasets/{name}.json" for name in foreign)})
+    records = plan.records(plan.chosen_experiments())
+    return sorted({*records, *(f"results/datasets/{name}.json" for name in foreign)})
 
 
 rule activations:

@@ -1,4 +1,4 @@
-"""Mistakes in a configuration, each as one line that names the key and what is allowed there."""
+"""Find mistakes in a configuration and describe each in one line: the key, and what it may be."""
 
 import re
 from math import isfinite
@@ -14,20 +14,21 @@ SCHEMA = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.yaml"
 
 
 def problems_of(config):
-    """What is wrong with a configuration.
+    """Describe every mistake in a configuration.
 
     Parameters
     ----------
     config : dict
-        Merged, as Snakemake has it.
+        The merged configuration of Snakemake.
 
     Returns
     -------
     list of str
-        Without repetitions. References between keys are checked where the schema holds.
+        One line for each mistake, without repetitions. References between keys are checked only
+        if the configuration fits the schema.
     """
     schema = yaml.safe_load(SCHEMA.read_text("utf-8"))
-    # JSON Schema counts 2.0 as an integer, and NaN as above every minimum; here neither is.
+    # JSON Schema takes 2.0 for an integer and lets NaN pass every minimum. Both are refused here.
     types = Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: type(value) is int
     ).redefine("number", lambda _, value: type(value) in (int, float) and isfinite(value))
@@ -40,7 +41,10 @@ def problems_of(config):
 
 
 def name_folders(config):
-    """Give each folder of images that stands within an experiment the experiment's name."""
+    """Move image folders that are written inside experiments to ``datasets``.
+
+    Each gets the name of its experiment.
+    """
     for name, block in config["experiments"].items():
         if isinstance(block["dataset"], dict):
             config["datasets"][name] = block["dataset"]
@@ -48,7 +52,7 @@ def name_folders(config):
 
 
 def _explain(error, definitions):
-    """Lines that say a schema error in words: the key, its value, and what is allowed."""
+    """Yield lines that describe a schema error: the key, its value, and what is allowed."""
     path = [str(part) for part in error.absolute_path]
     if "propertyNames" in error.absolute_schema_path:
         path.append(str(error.instance))
