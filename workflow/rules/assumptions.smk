@@ -67,7 +67,7 @@ rule assumptions_figure:
         readings=of_variations("results/assumptions/{experiment}.csv"),
         provenance=plan.records(),
     output:
-        **figure("assumptions_figure", "What the paper leaves unstated"),
+        **figure("assumptions_figure", "Choices that the paper does not state"),
     log:
         "results/logs/assumptions_figure.log",
     benchmark:
@@ -92,7 +92,7 @@ rule assumptions_table:
         readings=of_variations("results/assumptions/{experiment}.csv"),
         provenance=plan.records(),
     output:
-        **table("assumptions_table", "What the paper leaves unstated"),
+        **table("assumptions_table", "Choices that the paper does not state"),
     log:
         "results/logs/assumptions_table.log",
     benchmark:

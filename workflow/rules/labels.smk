@@ -296,7 +296,7 @@ rule gallery:
         "../../envs/wtrak.yaml"
     params:
         code=code("labels/gallery.py"),
-        title=lambda w: f"{plan.label_of(w.experiment)}, labels as they come",
+        title=lambda w: f"{plan.label_of(w.experiment)}, original labels",
         rank_by=config["suspects"]["rank_by"],
         shown=config["suspects"]["shown"],
         notice=config["notice"],

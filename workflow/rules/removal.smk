@@ -92,7 +92,11 @@ rule head_removal_table:
         removed=of_removal("results/removal/{experiment}/removed.csv"),
         provenance=plan.records(),
     output:
-        **table("head_removal_table", "Training points removed", when=plan.removal_experiments()),
+        **table(
+            "head_removal_table",
+            "Heads refitted without training points",
+            when=plan.removal_experiments(),
+        ),
     log:
         "results/logs/head_removal_table.log",
     benchmark:
@@ -339,7 +343,7 @@ rule networks_table:
         speed="results/retraining/speed.csv",
         provenance=[f"results/datasets/{config['retraining']['dataset']}.json"],
     output:
-        **table("networks_table", "Networks trained anew"),
+        **table("networks_table", "Retrained networks"),
     log:
         "results/logs/networks_table.log",
     benchmark:

@@ -1,9 +1,9 @@
-"""The exceptions that a user is meant to read."""
+"""Exceptions whose messages are written for users."""
 
 
 class WtrakError(Exception):
-    """Something is wrong with the inputs; the message says what, where, and what to do."""
+    """An input is wrong. The message says what is wrong, where, and what to do."""
 
 
 class SourceError(WtrakError):
-    """One source did not yield usable bytes; the next one may."""
+    """A source of data failed. Another source may work."""

@@ -1,4 +1,4 @@
-"""Table of the paper's numbers under each combination of choices that the paper leaves unstated."""
+"""Write the table of the paper's numbers under choices that it does not state."""
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from wtrak.reporting.cells import percentage, plain
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import Cell, number, write_documents
 
-TITLE = "What the paper leaves unstated"
+TITLE = "Choices that the paper does not state"
 EUCLIDEAN, NATURAL = "score per unit of |phi|", "score per unit of natural distance"
 RIDGE = "|phi|^2"
 # Title and unit of each quantity.
@@ -128,7 +128,9 @@ def display_rows(label, readings):
         "natural L, median": [plain(value, NATURAL) for value in readings["natural_median"]],
         "reduction, median": [plain(value, "ratio") for value in reduction],
         "natural pairs, same ε": list(map(percentage, readings["natural_share"])),
-        "same deletions": list(map(percentage, readings["natural_share_in_deletions"])),
+        "natural pairs, same deletions": list(
+            map(percentage, readings["natural_share_in_deletions"])
+        ),
         "deletions at the paper's share": list(map(radius, readings["deletions_at_paper_share"])),
     }
     frame = pd.DataFrame({"experiment": label, "variation": readings["variation"]} | columns)

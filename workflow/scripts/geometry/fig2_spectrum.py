@@ -1,4 +1,4 @@
-"""Figure 2: eigenvalues of Q, and what each amplifies under the two metrics."""
+"""Draw figure 2: the eigenvalues of Q, and the amplification along each under both metrics."""
 
 import matplotlib.pyplot as plt
 
@@ -69,7 +69,7 @@ def main(smk):
         fontsize=7.5,
     )
     right.annotate(
-        "Euclidean metric: 1/λ$_k$\nthin: realised, median test point",
+        "Euclidean metric: 1/λ$_k$\nthin: median over test points",
         (0.97, 0.72),
         xycoords="axes fraction",
         ha="right",
@@ -84,7 +84,7 @@ def main(smk):
     left.set_title("Spectrum of the feature covariance")
     left.legend(loc="upper right")
     right.set_ylabel("amplification along e$_k$")
-    right.set_title("What Q⁻¹ does to a unit step")
+    right.set_title("Amplification of a unit step by Q⁻¹")
     records = [read_json(path) for path in smk.input.provenance]
     save_figure(figure, *smk.output, provenance_line(records, smk.params.notice))
 

@@ -1,4 +1,4 @@
-"""Training curves of the last layer: loss and accuracy on training and test points."""
+"""Draw training curves of the last layer: loss and accuracy on training and test points."""
 
 import matplotlib.pyplot as plt
 

@@ -1,4 +1,4 @@
-"""Distance, leverage and self-influence of test points and foreign inputs."""
+"""Write the table of distance, leverage and self-influence of test points and foreign inputs."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
 TITLE = "The out-of-distribution barrier"
-# Columns of ood.csv that may grow with distance.
+# Columns of ood.csv that are compared with the distance.
 MEASURES = {
     "si_true_label": "SI, true label",
     "si_predicted": "SI, predicted label",
@@ -22,12 +22,12 @@ MEASURES = {
 
 # The two distances to the training activations.
 DISTANCES = {"distance": "distance", "distance_of_directions": "distance of directions"}
-# Directions have length 1.
+# Directions have length 1, so their distance is a pure number.
 UNITS = {"distance": "activation", "distance_of_directions": "1"}
 
 
 def rows_of(name, frame):
-    """Medians, rank correlations with distance and detection of each set of one experiment."""
+    """Yield one row for each set: medians, rank correlations with distance, and AUROC."""
     test = frame[frame["set"] == "test"]
     for kind, part in frame.groupby("set", sort=False):
         row = {
@@ -93,7 +93,7 @@ def main(smk):
         return fixed(value, 2, "correlation")
 
     parts = {
-        "Medians, and how many points the cap touches": display(
+        "Medians, and number of points above the cap": display(
             long, labels, size | capped, "median", lambda value: plain(value, "1")
         ),
         **{
@@ -102,7 +102,7 @@ def main(smk):
             )
             for distance, title in DISTANCES.items()
         },
-        "Telling each set from the test points: AUROC": display(
+        "AUROC of each set against the test points": display(
             long[long["set"] != "test"], labels, {}, "auroc", lambda value: fixed(value, 2, "share")
         ),
     }

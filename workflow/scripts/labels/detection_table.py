@@ -1,4 +1,4 @@
-"""Table of the wrong labels that each detector finds, and its difference to self-influence."""
+"""Write the table of wrong labels found by each detector, and of differences to self-influence."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
 TITLE = "Wrong labels found"
-# Heading, decimals and unit of each.
+# Heading, decimals and unit of each metric.
 METRICS = {
     "auroc": ("AUROC", 3, "share"),
     "average_precision": ("average precision", 3, "share"),

@@ -1,4 +1,4 @@
-"""Table of what removing training points does to the head, for each order of removal."""
+"""Write the table of heads refitted without training points, for each order of removal."""
 
 import pandas as pd
 
@@ -11,7 +11,7 @@ from wtrak.reporting.intervals import mean_with_interval
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Training points removed"
+TITLE = "Heads refitted without training points"
 # Heading, factor, decimals and unit of each trait.
 TRAITS = {
     "loss": ("loss", 1, 2, "nats"),
@@ -90,12 +90,14 @@ def main(smk):
         "Test accuracy (%), mean over samples ± half of a 95 % interval": over(
             accuracy_rows, curves
         ),
-        "Rise of the test loss, as a multiple of that under random removal "
+        "Rise of the test loss, relative to random removal "
         "(95 % bootstrap interval over samples)": over(
             lambda label, frame: ({"experiment": label} | row for row in faster_rows(frame)),
             faster,
         ),
-        f"The first {100 * smk.params.looked_at:g} % removed": over(trait_rows, removed),
+        f"Traits of the first {100 * smk.params.looked_at:g} % of the points removed": over(
+            trait_rows, removed
+        ),
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     rows = (

@@ -1,4 +1,4 @@
-"""What heads say of examples that they have not seen, by cross-validation."""
+"""Logits of examples from heads that were not trained on them, by cross-validation."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from wtrak.geometry.head import logits, train_head
 
 
 def out_of_fold_logits(weight, activations, labels, folds, recipe, device, rng):
-    """Logits of each example by a head that has not seen it, shape (n, C), float32.
+    """Logits of each example from a head that was not trained on it, shape (n, C), float32.
 
-    Every fold's fit starts from the head on all labels, and ends at its own optimum: where the fit
-    starts does not tell it what was left out.
+    The fit for each fold starts from the head on all labels, to save time. It ends at its own
+    optimum, so the start does not leak the held-out labels.
 
     Parameters
     ----------
@@ -19,12 +19,12 @@ def out_of_fold_logits(weight, activations, labels, folds, recipe, device, rng):
         With the constant 1 as last column.
     labels : numpy.ndarray, shape (n,), integers from 0 to C - 1
     folds : int
-        Parts that are held out in turn, at most n.
+        Number of parts, at most n. Each is held out once.
     recipe : dict
         As in `train_head`.
     device : torch.device
     rng : numpy.random.Generator
-        Draws the parts.
+        Assigns examples to parts.
 
     Raises
     ------
@@ -35,8 +35,8 @@ def out_of_fold_logits(weight, activations, labels, folds, recipe, device, rng):
     out = np.empty((len(labels), len(weight)), np.float32)
     for k in range(part.max() + 1):
         held = part == k
-        own, _, _ = train_head(
+        refitted, _, _ = train_head(
             activations[~held], labels[~held], len(weight), recipe, device, initial=weight
         )
-        out[held] = logits(own, activations[held])
+        out[held] = logits(refitted, activations[held])
     return out
