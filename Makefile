@@ -1,6 +1,6 @@
 # Each target sets itself up in .venv. CORES=4, ARGS="--config …" and MIRROR=/folder are passed on.
 
-# What a user says is text: make would expand a $ in it, here and on its way to the environment.
+# The user's values are plain text. Without this, make would expand each $ in them.
 $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),\
   $(eval override $(name) := $$(value $(name)))))
 
@@ -9,7 +9,7 @@ CORES ?= all
 ARGS ?=
 MIRROR ?=
 DATA ?=
-# No recipe has them in its text, which the shell would expand: they are read from the environment.
+# Recipes read these from the environment. In the text of a recipe the shell would expand them.
 export PYTHON CORES ARGS MIRROR DATA
 
 override BIN := .venv/bin
@@ -18,7 +18,7 @@ override SNAKEMAKE := $(BIN)/snakemake
 override START := $(BIN)/python workflow/start.py $(SNAKEMAKE)
 override QUICK := $(SNAKEMAKE) --profile profiles/quick --workflow-profile none
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Snakemake keeps a cache in the home folder, which containers and nodes of a cluster may not have.
+# Snakemake keeps a cache in the home folder. Containers and cluster nodes may have none.
 ifneq ($(shell test -w "$$HOME" && echo yes),yes)
 export XDG_CACHE_HOME ?= $(CURDIR)/.cache
 endif
@@ -28,13 +28,13 @@ endif
 help:
 	@echo "make quick      the whole workflow on embedded data, with report: a few minutes, no download"
 	@echo "make reproduce  the paper's setting on real CIFAR-10 (snakemake --cores all)"
-	@echo "make suspects DATA=/folder   labels of your own images that look wrong"
+	@echo "make suspects DATA=/folder   find labels of your own images that look wrong"
 	@echo "make report     HTML report of the full run"
 	@echo "make publish    copy the full run's figures, tables and provenance to results/published"
 	@echo "make test       every test; make test-fast leaves out those that run the workflow"
-	@echo "make test-long     what each edit and setting re-runs; kills, determinism; mutated proofs"
+	@echo "make test-long     slow tests: re-runs after edits and settings, kills, determinism, mutations"
 	@echo "make test-slurm    the workflow on a SLURM of one node (Debian, root)"
-	@echo "make lint       snakemake --lint, snakefmt, ruff"
+	@echo "make lint       check code and rules: snakemake --lint, snakefmt, ruff"
 	@echo "make benchmark  time the heavy stages at the paper's size against this machine's own rate"
 
 $(READY): envs/requirements.txt
@@ -82,7 +82,7 @@ test-fast: $(READY)
 test-long: $(READY)
 	$(BIN)/python -m pytest -m "matrix or faults or mutation"
 
-# Where the packages cannot be installed, the tests say so and are skipped.
+# If the packages cannot be installed, the tests are skipped and say so.
 test-slurm: $(READY)
 	@command -v slurmctld slurmd sbatch > /dev/null \
 	  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends \
@@ -104,7 +104,7 @@ format: $(READY)
 benchmark: $(READY)
 	$(BIN)/python tests/benchmark.py
 
-# Pins and hashes for every platform, without download addresses.
+# Pins with hashes for every platform, without download addresses.
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  --quiet envs/requirements.in --output-file envs/requirements.txt

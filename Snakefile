@@ -37,14 +37,14 @@ wildcard_constraints:
     share=allowed("share"),
 
 
-# Where jobs go to a cluster, what downloads stays with the machine that has the network.
+# On a cluster, rules that download run on the submitting machine, which has the network.
 localrules:
     dataset,
     backbone,
     human_labels,
 
 
-# Every rule with the outputs of a figure or a table adds these to the targets.
+# Each rule of a figure or table adds its outputs to the targets.
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/convex.smk"
 include: "workflow/rules/geometry.smk"
@@ -61,7 +61,7 @@ rule all:
     input:
         PUBLISHED,
         SUSPECTS,
-        # One page with all of it, and checks: of experiments that have a verdict.
+        # The page and the checks need experiments with test points.
         ["results/index.html", "results/checks.xml"] if plan.experiments() else [],
 
 
@@ -89,6 +89,6 @@ rule assumptions:
 
 check_targets()
 
-# Every job knows all that it was made from, so that nothing stale passes as finished.
+# Gives every job a hash of all that it was made from, so that no stale result passes as finished.
 LINEAGE = Lineage(workflow.rules, ROOT / "workflow" / "rules")
 LINEAGE.track()

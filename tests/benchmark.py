@@ -1,4 +1,4 @@
-"""Time the heavy stages at the paper's size against this machine's own rates.
+"""Time the heavy stages at the paper's size, and compare with the rates of this machine.
 
 Run with ``make benchmark``. Needs no data: random activations of the paper's shape take as long.
 """
@@ -45,7 +45,7 @@ def synchronised(device):
 
 
 def random_gradients(n, seed):
-    """Gradients of the paper's shape: non-negative activations, a head that is 85 % right."""
+    """Gradients with the paper's shape: non-negative activations, and a head of 85 % accuracy."""
     rng = np.random.default_rng(seed)
     mix = rng.standard_normal((512, 512), dtype=np.float32) / 23
     h = np.maximum(rng.standard_normal((n, 512), dtype=np.float32) @ mix + 0.5, 0)
@@ -57,7 +57,7 @@ def random_gradients(n, seed):
 
 
 def geometry(device, n, n_test, n_scored, n_frontier):
-    """Seconds of each stage from residuals to frontier, with operations where they count."""
+    """Seconds of each stage from residuals to frontier, and operations where they are known."""
     train, test = random_gradients(n, 0), random_gradients(n_test, 1)
     d, p, reduced_classes = train.dimension, 513, 9
     rows = []
@@ -95,7 +95,7 @@ def geometry(device, n, n_test, n_scored, n_frontier):
 
 
 def forward(device, n_images, image_size, batch_size):
-    """Images per second: a bare torchvision loop on ready inputs, and the workflow's pass."""
+    """Images per second of a plain torchvision loop on prepared inputs, and of the workflow."""
     rng = np.random.default_rng(0)
     images = rng.integers(256, size=(n_images, 32, 32, 3), dtype=np.uint8)
     bare = torchvision.models.resnet18(weights=None).eval()

@@ -1,4 +1,4 @@
-"""Scripts of rules, called as their rules would, and the chain of them from head to refits."""
+"""Call scripts as their rules do, and run the chain of scripts from head to refits."""
 
 from types import SimpleNamespace
 
@@ -26,7 +26,7 @@ RECIPE = {
 
 
 def call(script, folder, outputs, *, inputs, threads=1, wildcards=None, **params):
-    """Run a script's main with paths below `folder`, as its rule would."""
+    """Run a script's main as its rule does, with paths below `folder`."""
 
     def located(path):
         many = isinstance(path, list)
@@ -47,7 +47,7 @@ def call(script, folder, outputs, *, inputs, threads=1, wildcards=None, **params
 
 
 def write_data(folder):
-    """Write 40 training and 12 test points of 3 classes with 5 features; returns all of it."""
+    """Write 40 training and 12 test points of 3 classes with 5 features; and return them."""
     rng = np.random.default_rng(0)
     arrays, features = {}, {}
     for split, count in {"train": 40, "test": 12}.items():
@@ -61,7 +61,7 @@ def write_data(folder):
 
 
 def run_chain(folder, gradient, test_label, n_test_scored=10):
-    """Everything from head to frontier; returns the folder."""
+    """Run the scripts from head to frontier and return the folder."""
     shared = {"dataset": "dataset", "activations": "activations"}
     call(
         head_script,

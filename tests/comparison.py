@@ -1,4 +1,4 @@
-"""What two runs have in common: their results byte by byte, and what they hold as numbers."""
+"""Compare the results of two runs, byte by byte and number by number."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from safetensors.numpy import load_file
 
-# They hold times, or quote a result that does; of these no two runs are alike.
+# Files that contain times, or numbers from such files. They differ between any two runs.
 TIMED = {
     "checks.xml",
     "convex/cost.csv",
@@ -35,7 +35,7 @@ def files_of(results):
 
 
 def differing(one, other):
-    """Results that two runs do not have alike, by name: what is wrong with each.
+    """Results that differ between two runs, by name, with a description of the difference.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def differing(one, other):
 
 
 def numbers_of(path):
-    """Arrays of a result by name: tensors, columns of a table, or numbers of a record."""
+    """Arrays of a result by name: tensors, columns of a table, or numbers of a JSON record."""
     if path.suffix == ".safetensors":
         return load_file(path)
     if path.suffix == ".csv":
@@ -71,7 +71,7 @@ def numbers_of(path):
 
 
 def differences(one, other, tolerance, but=()):
-    """Numbers of two runs that are further apart than the largest of their kind times a tolerance.
+    """Numbers of two runs that differ by more than a tolerance times the largest in the array.
 
     Parameters
     ----------
@@ -115,6 +115,6 @@ def differences(one, other, tolerance, but=()):
 
 
 def times_of(benchmark):
-    """Wall time in seconds that a benchmark file of Snakemake holds, of its last repeat."""
+    """Wall time in seconds of the last repeat in a benchmark file of Snakemake."""
     with Path(benchmark).open(newline="", encoding="utf-8") as file:
         return float(list(csv.DictReader(file, delimiter="\t"))[-1]["s"])

@@ -1,4 +1,4 @@
-"""Fixtures: a copy of the repository, and one finished quick run that tests share."""
+"""Fixtures: a copy of the repository, and a finished quick run that tests share."""
 
 import fcntl
 import os
@@ -11,29 +11,29 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-# Of the process that runs the tests; a machine with less memory could not run them.
+# Limit for the process that runs the tests, so that they also run on small machines.
 MOST_MEMORY = 3 * 1024**3
 QUICK = ("--profile", "profiles/quick", "--workflow-profile", "none")
 
 
 def peak_memory(who=resource.RUSAGE_SELF):
-    """Bytes that this process, or the largest of those it started, has had in memory at most."""
+    """Peak memory in bytes of this process, and of the largest process that it started."""
     peak = resource.getrusage(who).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-# Peaks of the processes among which the tests are divided, as each of them reports at its end.
+# Peak memory that each worker process reports at its end.
 _PEAKS = []
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    """Keep what a process that ran a part of the tests says of its memory."""
+    """Store the peak memory that a worker process reports."""
     _PEAKS.append(getattr(node, "workeroutput", {}).get("peak_memory", 0))
 
 
 def pytest_sessionfinish(session):
-    """Fail the run where the tests took more memory than they should."""
+    """Fail the run if the tests took more memory than the limit."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["peak_memory"] = peak_memory()
     elif max([peak_memory(), *_PEAKS]) > MOST_MEMORY and session.exitstatus == pytest.ExitCode.OK:
@@ -41,7 +41,7 @@ def pytest_sessionfinish(session):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say how much memory the tests took."""
+    """Print how much memory the tests took."""
     own = max([peak_memory(), *_PEAKS]) / 1024**3
     started = peak_memory(resource.RUSAGE_CHILDREN) / 1024**3
     most = MOST_MEMORY / 1024**3
@@ -50,7 +50,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def snakemake(repository, *arguments, check=True, timeout=900):
-    """Run Snakemake in a copy of the repository; returns the completed process, output joined."""
+    """Run Snakemake in a copy of the repository, and return the process with its joined output."""
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", *arguments],
         cwd=repository,
@@ -66,7 +66,7 @@ def snakemake(repository, *arguments, check=True, timeout=900):
 
 
 def copy_repository(target):
-    """Copy what git tracks or would track, so that a test may edit it."""
+    """Copy the files that git tracks or would track, so that a test can edit them."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=REPOSITORY,
@@ -90,7 +90,7 @@ def finished(tmp_path_factory):
     Several suites share one in the folder that the environment variable FINISHED names.
     """
     kept, base = os.environ.get("FINISHED"), tmp_path_factory.getbasetemp()
-    # Processes among which the tests are divided have folders of their own in a common one.
+    # Each worker process has its own folder in a common one.
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     repository = Path(kept) if kept else base / "finished"
     repository.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def finished(tmp_path_factory):
 
 
 def cheap_copy(finished, target):
-    """A copy of a finished run: results are hard links, and what is written in place is copied."""
+    """Copy a finished run. Results are hard links; files that are changed in place are copied."""
     shutil.copytree(
         finished, target, ignore=lambda folder, names: ["runs"] if folder == str(finished) else []
     )
@@ -117,13 +117,13 @@ def cheap_copy(finished, target):
 
 @pytest.fixture
 def editable(finished, tmp_path):
-    """A cheap copy of the finished run, in which a test may edit the code."""
+    """A cheap copy of the finished run in which a test can edit the code."""
     return cheap_copy(finished, tmp_path / "copy")
 
 
 @pytest.fixture(scope="module")
 def results(request):
-    """The folder of results that WTRAK_RESULTS names; without it, that of the quick run."""
+    """The results folder that WTRAK_RESULTS names; by default that of the quick run."""
     if "WTRAK_RESULTS" in os.environ:
         return Path(os.environ["WTRAK_RESULTS"])
     return request.getfixturevalue("finished") / "runs" / "quick" / "results"

@@ -1,4 +1,4 @@
-"""Limits of memory and time for tests of hostile input: past them a test fails."""
+"""Limit memory and time of tests with hostile input. A test that exceeds them fails."""
 
 import functools
 import multiprocessing
@@ -14,12 +14,12 @@ import pytest
 
 MEMORY = 1024**3
 STATUS = Path("/proc/self/status")
-# Words in which libraries that are not Python's tell that memory was refused.
+# Messages of libraries outside Python for a failed allocation.
 _REFUSALS = ("memoryerror", "bad_alloc", "allocate memory", "not enough memory", "out of memory")
 
 
 def within_limits(function, *arguments, memory=MEMORY, seconds=30, **options):
-    """Call a function in a forked child that may take only so much more memory, and so long.
+    """Call a function in a forked child with limits for additional memory and time.
 
     The child has all that this process has loaded, so a call costs some hundredths of a second;
     many examples go into one call. What the child changes in memory is lost.
@@ -72,7 +72,7 @@ def within_limits(function, *arguments, memory=MEMORY, seconds=30, **options):
 
 
 def limited(function=None, **limits):
-    """Decorate a test so that all of it, every example of a fuzzed one included, has limits."""
+    """Decorate a test so that the whole test has limits, with all examples of a fuzzed one."""
     if function is None:
         return functools.partial(limited, **limits)
 
@@ -84,7 +84,7 @@ def limited(function=None, **limits):
 
 
 def _answer(sender, memory, call):
-    """In the child: limit it, call, send what came of it, and end without any clean-up."""
+    """In the child: set limits, call, send the result or exception, and exit without clean-up."""
     try:
         _limit(memory)
         try:
@@ -99,20 +99,20 @@ def _answer(sender, memory, call):
 
 
 def _raised(error, text):
-    """The exception itself where it can be sent, so that a test may expect it."""
+    """The exception itself if it can be pickled, so that a test can expect its type."""
     try:
         body = pickle.dumps(error)
         pickle.loads(body)
     except Exception:
         return "failed", text
-    # An assertion is for the reader of the report, who needs to see where it failed.
+    # For an assertion the report needs the place where it failed.
     return ("failed", text) if isinstance(error, AssertionError) else ("raised", body)
 
 
 def _limit(memory):
     if not STATUS.exists():
         return
-    # Kilobytes of writable memory of its own, which is what RLIMIT_DATA limits.
+    # Kilobytes of private writable memory, which RLIMIT_DATA limits.
     (line,) = (
         line
         for line in STATUS.read_text(encoding="utf-8").splitlines()
@@ -128,7 +128,7 @@ def _unlimit():
 
 
 def _refused(error):
-    """Whether an exception, or one that it was made of, says that memory was refused."""
+    """Whether an exception, or one of its causes, reports a failed allocation."""
     seen, todo = set(), [error]
     while todo:
         one = todo.pop()

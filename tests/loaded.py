@@ -1,4 +1,4 @@
-"""Run by tests in a process of its own: loads the quick run's workflow and prints facts as JSON.
+"""Load the workflow of the quick run and print facts as JSON; tests run this as a process.
 
 What is printed: for every file of a finished run, the rules that make it, as Snakemake finds them,
 and the rule in Snakemake's record of it; and each product of a job that means another job.

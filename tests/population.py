@@ -1,4 +1,4 @@
-"""A small population as the files that rules write, and the same in explicit form."""
+"""A small dataset with its results as files of the rules, and in explicit form."""
 
 import numpy as np
 
@@ -97,13 +97,13 @@ class Population:
         write_json(folder / "deletion.json", {"one_deletion": deletion})
 
     def gap_without(self, t, i, j, removed):
-        """τ_ti − τ_tj without some points, relative to n as before: an explicit inverse."""
+        """τ_ti − τ_tj without some points, by an explicit inverse; n in Q does not change."""
         gone = self.psi[list(removed)]
         rest = self.n * np.eye(self.psi.shape[1]) - gone.T @ gone
         return self.n * self.a[t] @ np.linalg.solve(rest, self.psi[i] - self.psi[j])
 
 
 def outside(n, count, rng):
-    """A row that a panel of `count` out of n, drawn by `rng`, does not hold, and the panel."""
+    """A panel of `count` rows out of n, drawn by `rng`, and a row outside it."""
     panel = np.sort(rng.choice(n, size=count, replace=False))
     return int(np.setdiff1d(np.arange(n), panel)[0]), panel

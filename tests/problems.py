@@ -33,7 +33,7 @@ class Problem:
         self.rng = rng
 
     def gap_of(self, moment, i, j):
-        """τ_i − τ_j with Q built anew from a second moment, explicit φ and inverse."""
+        """τ_i − τ_j with Q computed again from a second moment, with explicit φ and inverse."""
         q = moment + self.ridge * np.eye(len(moment))
         return float(self.test_phi @ np.linalg.solve(q, self.phi[i] - self.phi[j]))
 

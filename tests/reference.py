@@ -1,4 +1,4 @@
-"""Naive forms of the mathematics, for tests: explicit φ, explicit inverses, all pairs."""
+"""Reference implementations for tests, with explicit φ, explicit inverses and all pairs."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def explicit(gradients):
-    """φ = vec(e ⊗ h) as a matrix, shape (N, C·p), float64."""
+    """Gradients φ = vec(e ⊗ h) as a matrix, shape (N, C·p), float64."""
     h = gradients.activations.astype(np.float64)
     return np.einsum("nc,np->ncp", gradients.residuals, h).reshape(len(gradients), -1)
 
@@ -17,7 +17,7 @@ def covariance(phi, ridge):
 
 
 def certified_share(scores, lipschitz, epsilon):
-    """Share of pairs with |τ_i − τ_j| > ε(L_i + L_j), by looking at every pair."""
+    """Share of pairs with |τ_i − τ_j| > ε(L_i + L_j), computed pair by pair."""
     pairs = list(itertools.combinations(range(len(scores)), 2))
     certified = sum(
         abs(scores[i] - scores[j]) > epsilon * (lipschitz[i] + lipschitz[j]) for i, j in pairs

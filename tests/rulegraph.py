@@ -1,4 +1,4 @@
-"""The rules of the workflow: their text, and what follows from each in the quick run."""
+"""The rules of the workflow: their text, and the rules that depend on each in the quick run."""
 
 import ast
 import re
@@ -6,11 +6,11 @@ import re
 from conftest import QUICK, REPOSITORY, snakemake
 
 _FILES = sorted((REPOSITORY / "workflow" / "rules").glob("*.smk"))
-# Without what stands above the first rule of each file, which belongs to none.
+# The text above the first rule of a file belongs to no rule and is left out.
 _TEXT = "\n".join(
     re.sub(r"\A.*?(?=^rule |\Z)", "", path.read_text("utf-8"), flags=re.M | re.S) for path in _FILES
 )
-# By name. A rule that is made from another has that one's text, and its own.
+# Text by name. A rule that inherits from another has both texts.
 BLOCKS = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^(?:use )?rule |\Z)", _TEXT, flags=re.M | re.S))
 for _base, _name, _changes in re.findall(
     r"^use rule (\w+) as (\w+) with:\n(.*?)(?=^(?:use )?rule |\Z)", _TEXT, flags=re.M | re.S
@@ -22,7 +22,7 @@ SHOWN = re.findall(r'\*\*(figure|table)\(\s*"([\w{}]+)"', "".join(BLOCKS.values(
 
 
 def functions():
-    """The text of every function that rules may call, by name, of rules' files and of the plan."""
+    """Text of the functions in the rule files and in the plan, by name."""
     texts = [
         re.split(r"^rule ", path.read_text("utf-8"), flags=re.M)[0]
         for path in _FILES
@@ -38,13 +38,13 @@ def functions():
 
 
 def script_of(rule):
-    """Path of a rule's script below workflow/scripts; None for a rule without."""
+    """Path of a rule's script below workflow/scripts; None if it has no script."""
     found = re.search(r'"\.\./scripts/(\w+/\w+\.py)"', BLOCKS[rule])
     return found and found.group(1)
 
 
 def following(repository):
-    """Rules that follow directly from each rule of the quick run, by Snakemake's own graph."""
+    """The rules that directly depend on each rule of the quick run, from Snakemake's graph."""
     dot = snakemake(repository, *QUICK, "--rulegraph", "dot").stdout
     names = dict(re.findall(r'(\d+)\[label = "(\w+)"', dot))
     out = {name: set() for name in names.values()}

@@ -30,6 +30,8 @@ USED = {
 }
 # Another value of each setting that is a word, or that not every number fits.
 OTHER = {
+    # The same for both experiments, which their sizes tell apart.
+    ("experiments", "digits_half", "label"): "another, n = {n_train}",
     ("notice",): "another",
     ("compute", "device"): "auto",
     ("activations", "precision"): "bfloat16",
@@ -60,6 +62,7 @@ FOR_KEY = {
     "architecture": "resnet34",
     "weights": "resnet18",
     "data": "wine",
+    "label": "another",
 }
 
 

@@ -1,4 +1,4 @@
-"""The workflow with scripts that take no time: what a job writes tells all that it was made from.
+"""Replace scripts by quick stand-ins, whose outputs depend on all inputs and parameters.
 
 Rules, parameters and tracking are the real ones. So many edits and failures can be tried.
 """
@@ -7,8 +7,8 @@ import ast
 
 from conftest import copy_repository
 
-# Its outputs hold a hash of its parameters, its inputs' content and its own name. Where the file
-# "fault" names one of its outputs, it writes that and those before it, and fails as the file asks.
+# Each output contains a hash of parameters, content of inputs, and the output's name. If the file
+# "fault" names an output, the script writes the outputs up to that one and then fails as requested.
 STAND_IN = '''"""Stands in for a script of the workflow."""
 
 import errno
@@ -58,7 +58,7 @@ for path in snakemake.output:
 
 
 def repository_of_stand_ins(target):
-    """A copy of the repository in which every script is a stand-in for itself."""
+    """A copy of the repository in which every script is replaced by a stand-in."""
     repository = copy_repository(target)
     for path in (repository / "workflow" / "scripts").glob("*/*.py"):
         # What a script imports decides what an edit re-runs.

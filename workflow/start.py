@@ -1,12 +1,14 @@
-"""Starts Snakemake for `make`, with what its user said in the environment.
+"""Start Snakemake for `make`, with settings that the user gives as variables of make.
 
-The name of a folder may hold anything, and make or a shell would expand some of it. So no recipe
-holds what a user says. Here it becomes arguments of a command that no shell reads.
+make and the shell expand characters like `$`, which the name of a folder may contain. So recipes
+never contain the user's text. make passes it through the environment, and this script turns it into
+arguments of a command, without a shell.
 
     python workflow/start.py SNAKEMAKE ARGUMENT…
 
-DATA is a folder of images, MIRROR one with downloads, CORES a number or `all`. ARGS are further
-arguments, in words as a shell splits them (quotes and backslashes too), but nothing is expanded.
+DATA is a folder of images. MIRROR is a folder with downloads. CORES is a number or `all`. ARGS
+holds further arguments. They are split into words as a shell does, with quotes and backslashes, but
+nothing is expanded.
 """
 
 import os
@@ -16,16 +18,16 @@ from pathlib import Path
 
 
 def quoted(text):
-    """A text as YAML writes it in double quotes, in ASCII and on one line.
+    """A text as a YAML string in double quotes, in ASCII and on one line.
 
-    It may hold bytes that are no UTF-8, which Python has as lone surrogates.
+    Bytes that are not UTF-8 are kept; Python represents them as lone surrogates.
     """
     plain = (c if " " <= c <= "~" and c not in '"\\' else f"\\U{ord(c):08X}" for c in text)
     return f'"{"".join(plain)}"'
 
 
 def settings(environment, with_data):
-    """What DATA and MIRROR set, as KEY=VALUE for --config; the folders as absolute paths."""
+    """Items KEY=VALUE for --config that DATA and MIRROR stand for, with absolute paths."""
     out = []
     if with_data:
         path = quoted(str(Path(environment["DATA"]).absolute()))
@@ -36,9 +38,9 @@ def settings(environment, with_data):
 
 
 def with_settings(words, items):
-    """Arguments with KEY=VALUE items added to those of their last --config, or as one of their own.
+    """Arguments with items KEY=VALUE added to their last --config, or in a new --config.
 
-    Snakemake takes the last --config alone, and merges what it holds.
+    Snakemake ignores all but the last --config.
     """
     out = []
     for word in words:
@@ -57,12 +59,13 @@ def with_settings(words, items):
 
 
 def command(arguments, environment):
-    """The whole command.
+    """The command to run, as a list of words.
 
     Raises
     ------
     ValueError
-        If DATA is missing for the target `suspects`, or ARGS has an open quote; with a sentence.
+        If DATA is missing for the target `suspects`, or ARGS has an open quote. The message is
+        meant for the user.
     """
     with_data = "suspects" in arguments
     if with_data and not environment.get("DATA"):
@@ -71,7 +74,7 @@ def command(arguments, environment):
         words = shlex.split(environment.get("ARGS", ""))
     except ValueError as error:
         raise ValueError(f"ARGS cannot be split into words: {error}") from error
-    # In one word with its value, which is no option whatever it begins with.
+    # In one word, so that a value that begins with a dash is not taken for an option.
     cores = f"--cores={environment.get('CORES') or 'all'}"
     return [*arguments, cores, *with_settings(words, settings(environment, with_data))]
 

@@ -1,4 +1,4 @@
-"""Mutation testing of what proves or counts something: every small change must fail a test.
+"""Mutation testing of proofs and counts: every small change of the code must fail a test.
 
     python tests/mutation/mutate.py --out FOLDER [module ...]
 
@@ -44,12 +44,12 @@ from hypothesis import Phase, settings  # noqa: E402
 from operators import mutants_of  # noqa: E402
 
 EQUIVALENT = HERE / "equivalent.json"
-# A module or script a line, in which no mutant may survive; functions after it: in these alone.
+# Each line names a module or script in which no mutant may survive, or some of its functions.
 MODULES = {
     words[0]: words[1:]
     for words in map(str.split, (HERE / "modules.txt").read_text(encoding="utf-8").splitlines())
 }
-# The tests that must see to it.
+# The tests that must fail for every mutant.
 TESTS = tuple((HERE / "tests.txt").read_text(encoding="utf-8").split())
 # CPU seconds of a test, from those that it takes without a mutation.
 LIMIT = (2.0, 8.0)
@@ -58,7 +58,7 @@ WALL = 120
 
 
 class Calls:
-    """Which tests call which functions of the modules, and how long they take.
+    """Records which functions of the modules each test calls, and how long the test takes.
 
     A fixture's calls count for every test that uses it.
     """
@@ -102,7 +102,7 @@ class Calls:
             self.seconds[item.nodeid] = time.process_time() - start
 
     def summary(self, items):
-        """Functions and seconds of every test."""
+        """The functions that every test calls, and its seconds."""
         out = {}
         for item in items:
             functions = set(self.of[item.nodeid])
@@ -113,7 +113,7 @@ class Calls:
 
 
 def install(module, code):
-    """Put a changed module's functions and constants in the place of those in use.
+    """Replace the functions and constants in use by those of a changed module.
 
     Whoever imported a function holds the same object, so it is its code that is exchanged. What
     cannot be imported would fail every test: the process ends as a killed mutant.
@@ -163,7 +163,7 @@ def children(count):
 
 
 class Session:
-    """A pytest plugin whose run of the tests is one run for every mutant."""
+    """A pytest plugin that runs the tests once for every mutant."""
 
     def __init__(self, mutants, workers, folder):
         self.mutants, self.workers, self.folder = mutants, workers, folder
@@ -175,7 +175,7 @@ class Session:
         self.baseline = self._measured(session, modules)
         items = {item.nodeid: item for item in session.items}
         next_one = multiprocessing.Value("i", 0)
-        # Collections of garbage would copy the pages that forked processes share.
+        # Garbage collection would copy memory pages that forked processes share.
         gc.collect()
         gc.freeze()
         gc.disable()
@@ -203,7 +203,7 @@ class Session:
             results.flush()
 
     def _measured(self, session, modules):
-        """What `Calls` says of the tests as they are, from a process of its own."""
+        """Records of `Calls` for the unchanged code, from a separate process."""
         path = self.folder / "baseline"
         if children(1) == 0:
             _quiet()
@@ -219,7 +219,7 @@ class Session:
         return pickle.loads(path.read_bytes())
 
     def _chosen(self, module, function, known):
-        """Tests that call a function; what has killed its other mutants comes first."""
+        """Tests that call a function. Tests that killed other mutants of it come first."""
         found = []
         for test, (functions, seconds) in self.baseline.items():
             called = (name for of, name in functions if of == module)
@@ -257,7 +257,7 @@ class Session:
 
 
 class Watch:
-    """Says which test runs, and ends the process when it takes too long."""
+    """Reports which test runs, and ends the process if it takes too long."""
 
     def __init__(self, pipe, baseline):
         self.pipe, self.baseline = pipe, baseline
@@ -284,7 +284,7 @@ def _run(session, items):
 
 
 def fates(names, tests, *, workers, folder):
-    """Fates of all mutants of some modules.
+    """Run the tests for all mutants of some modules, and return the fate of each.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def fates(names, tests, *, workers, folder):
 
 
 def listed(path):
-    """The mutations that change nothing that is promised, with the reason.
+    """Equivalent mutations, which change no promised behaviour, with the reason.
 
     Keys are those of `fates`. In the file: by module, entries of function, before, after, why and,
     where not the first of its kind alone is meant, places.
@@ -346,7 +346,7 @@ def listed(path):
 
 
 def faults_of(found, known, names):
-    """What is wrong: mutants that survive unlisted, and entries of the list that do not."""
+    """Yield unlisted mutants that survive, and listed ones that do not."""
     for key, record in found.items():
         if record["fate"] == "error" or (record["fate"] == "survived" and key not in known):
             yield record["fate"], key

@@ -1,4 +1,4 @@
-"""Mutations of a module that matter for mathematics, one small change of its syntax tree each.
+"""Generate mutants of a module: each changes one place of its syntax tree that affects results.
 
 A mutation is told apart by the function that it is in, the text before and after, and its place
 among equal ones of that function: none of which moves with the lines above it.
@@ -34,7 +34,7 @@ class Mutant:
 
     @property
     def key(self):
-        """What the list of equivalent mutations calls it."""
+        """Identifier of the mutant in the list of equivalent mutations."""
         return self.function, self.before, self.after, self.place
 
 
@@ -46,7 +46,7 @@ SWAPPED = {
     ast.FloorDiv: ast.Mult,
     ast.Pow: ast.Mult,
 }
-# Loosened or tightened by the tie, and turned.
+# Comparisons with and without equality, and reversed.
 COMPARED = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
@@ -75,7 +75,7 @@ OPPOSITE = {
     "triu": "tril",
     "tril": "triu",
 }
-# Calls that may be left out: their first argument, or what they are a method of, stands for them.
+# Calls that may be replaced by their first argument, or by the object whose method they are.
 DROPPED = {
     "abs",
     "absolute",
@@ -100,11 +100,11 @@ DROPPED = {
 }
 
 
-# The order of their arguments is no part of their value, or is caught before any number is.
+# Calls whose value does not depend on the order of arguments, or that fail at once with another.
 SYMMETRIC = {"max", "min", "maximum", "minimum", "broadcast_shapes", "isinstance", "logaddexp"}
 
 
-# Where results are put and progress goes, how many work, and which of equal values comes first.
+# Arguments for output, progress, number of workers and order of ties; changes do not matter.
 UNSEEN = {
     "out",
     "dtype",
@@ -124,7 +124,7 @@ def _name(call):
 
 
 def mutations(node):
-    """Replacements of one expression or statement, each with the part that it is about."""
+    """Yield replacements of one expression or statement, each with the changed part."""
     if isinstance(node, ast.BinOp):
         yield from _arithmetic(node)
     elif isinstance(node, ast.AugAssign) and type(node.op) in SWAPPED:
@@ -199,7 +199,7 @@ def _constants(node):
 
 def _calls(node):
     name = _name(node)
-    # A slice beyond the last row ends there.
+    # A slice beyond the last row has the same value.
     if name == "min" and "block_size" in ast.unparse(node):
         return
     if name in OPPOSITE:
@@ -219,7 +219,7 @@ def _calls(node):
             yield node.args[0]
             if name in ("maximum", "minimum") and len(node.args) > 1:
                 yield node.args[1]
-    # Two neighbouring arguments of a plain call change places.
+    # Swap two neighbouring arguments of a plain call.
     plain = not any(isinstance(one, ast.Starred) for one in node.args)
     if plain and name not in SYMMETRIC:
         for k in range(len(node.args) - 1):
@@ -255,7 +255,7 @@ def _with(node, **changes):
 
 
 def mutants_of(source):
-    """Every mutant of a module's source text, in the order of its lines."""
+    """All mutants of a module's source text, in the order of its lines."""
     tree = ast.parse(source)
     seen = {}
     for node, function, put in _places(tree):
@@ -279,7 +279,7 @@ def mutants_of(source):
 
 
 def _places(tree):
-    """(node, function, put) of every node that may be replaced; ``put`` replaces it in the tree."""
+    """Yield (node, function, put) for every replaceable node; ``put`` replaces it in the tree."""
 
     def visit(node, function, inside):
         for name, value in ast.iter_fields(node):
@@ -312,7 +312,7 @@ def _is_of_names(node):
 
 
 def _is_plain(node, name, child):
-    """Whether a child is no mathematics: annotations, docstrings, messages, imports."""
+    """Whether a child affects no result: annotations, docstrings, messages and imports."""
     if name in ("annotation", "returns", "decorator_list", "bases"):
         return True
     if isinstance(node, ast.keyword) and node.arg in UNSEEN:
@@ -328,11 +328,11 @@ def _is_plain(node, name, child):
         return True
     if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
         return True
-    # Messages and progress; and what numpy warns of.
+    # Messages, progress, and settings of numpy's warnings.
     silent = ("say", "WtrakError", "advance", "progress", "errstate")
     if isinstance(child, ast.Call) and _name(child) in silent:
         return True
     if isinstance(child, ast.Expr) and _is_plain(child, "value", child.value):
         return True
-    # What is only run as a script.
+    # Code that runs only as a script.
     return isinstance(child, ast.If) and "__name__" in ast.unparse(child.test)

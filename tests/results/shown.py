@@ -1,4 +1,4 @@
-"""The numbers that tables and the page show a reader, and whether the CSV files hold them."""
+"""Find the numbers that tables and the page show, and compare them with the CSV files."""
 
 import html
 import math
@@ -29,14 +29,14 @@ def numbers_in(text):
         scale = 10.0 ** int((power or "⁰").translate(str.maketrans(_DIGITS, "-0123456789")))
         half = 0.5 * 10.0 ** -len(digits.partition(".")[2])
         value = float(digits) * (-1 if sign in ("-", "−") else 1)
-        # Whole numbers may have lost zeros after the point: they are as exact as two digits are.
+        # A whole number may stand for a rounded one, so it is taken as exact to two digits.
         half = half if "." in digits else min(half, 0.05 * abs(value))
         found.append((value * scale, half * scale))
     return found
 
 
 def agrees(shown, values):
-    """Whether the numbers of a text are the roundings of some values, in this order."""
+    """Whether the numbers in a text are rounded values of `values`, in this order."""
     found = numbers_in(shown)
     return len(found) == len(values) and all(
         number == value
@@ -46,7 +46,7 @@ def agrees(shown, values):
 
 
 def html_tables(page):
-    """Rows of cells of each table of an HTML page, by its heading; the first row is the head."""
+    """Rows of cells of each table of an HTML page, by heading. The first row is the head."""
     out = {}
     pattern = r'<h3>(.*?)</h3>\s*(?:<div class="scroll">)?<table>(.*?)</table>'
     for heading, body in re.findall(pattern, page, flags=re.S):
@@ -55,7 +55,7 @@ def html_tables(page):
 
 
 def html_rows(body):
-    """Rows of cells of one HTML table; what is small print in a cell is left out."""
+    """Rows of cells of one HTML table, without the small print in cells."""
     return [
         [
             html.unescape(_TAG.sub("", re.sub(r"<br><small>.*?</small>", "", cell, flags=re.S)))
@@ -66,7 +66,7 @@ def html_rows(body):
 
 
 def markdown_tables(text):
-    """The same of a Markdown file."""
+    """Rows of cells of each table of a Markdown file, by heading."""
     out, heading = {}, None
     for line in text.splitlines():
         if line.startswith("|"):
@@ -80,7 +80,7 @@ def markdown_tables(text):
 
 
 def latex_tables(text):
-    """The same of a LaTeX file, in the order of its tables; words keep their markup."""
+    """Rows of cells of each table of a LaTeX file, in order. Words keep their markup."""
     out = []
     for body in re.findall(r"\\toprule\n(.*?)\\bottomrule", text, flags=re.S):
         rows = []
@@ -98,7 +98,7 @@ def _superscript(match):
 
 
 def missing(tables, numbers):
-    """What tables show and their CSV file does not hold, or the other way round.
+    """Numbers that tables show and their CSV file lacks, or the other way round.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def missing(tables, numbers):
     Returns
     -------
     list of str
-        One a number, with its place; empty if all is well.
+        One description for each number, with its place.
     """
     out, used = [], 0
     places = {(row["part"], row["row"], row["column"]): row for row in numbers.to_dict("records")}
@@ -140,13 +140,13 @@ def missing(tables, numbers):
 
 
 def text_columns(tables, numbers):
-    """How many leading columns of each table hold words: those that its labels are made of."""
+    """Number of leading columns of each table with words, from which row labels are made."""
     out = {}
     for heading, (_, *rows) in tables.items():
-        of = numbers[numbers["part"] == heading]
+        group = numbers[numbers["part"] == heading]
         out[heading] = 1
-        if len(of):
-            first = of.iloc[0]
+        if len(group):
+            first = group.iloc[0]
             cells = rows[min(int(first["row"]), len(rows)) - 1]
             for count in range(1, len(cells) + 1):
                 if ", ".join(cells[:count]) == str(first["label"]):
@@ -155,5 +155,5 @@ def text_columns(tables, numbers):
 
 
 def read_numbers(path):
-    """``tables/*.numbers.csv``; labels stay words, whatever they look like."""
+    """``tables/*.numbers.csv``; labels stay text, even if they look like numbers."""
     return pd.read_csv(path, dtype={"label": str, "column": str, "unit": str}, keep_default_na=True)

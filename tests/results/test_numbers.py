@@ -129,7 +129,7 @@ def test_words_of_tables_hold_settings_only(results):
         texts = [*shown, html.unescape(re.search(r'<p class="footer">(.*?)</p>', page).group(1))]
         for heading, (head, *rows) in shown.items():
             texts += head
-            # Words of the ledger and of what the paper says against itself are typed, not computed.
+            # Words of the ledger and of contradictions within the paper are typed, not computed.
             texts += [c for row in rows for c in row[: words[heading]] if name != "claims"]
         for text in texts:
             unknown = [v for v, _ in numbers_in(text) if round(abs(v), 9) not in known]
@@ -156,6 +156,23 @@ def test_numbers_in_figures_stand_in_a_file(results):
             for value, half in numbers_in(re.sub(r"[Qₖ]?\$\^?{?|}?\$", " ", text)):
                 near = np.abs(np.abs(values) - abs(value)) <= half * (1 + 1e-6)
                 assert round(abs(value), 9) in known or near.any(), (path.name, text, value)
+
+
+# Tables of experiments, which show labels in the place of names.
+LABELLED = ("assumptions_table", "detection_table", "head_removal_table", "ood_table")
+LABELLED += ("suspects_table",)
+
+
+def test_tables_show_labels_instead_of_code_names(results):
+    """A reader would have to know the configuration to understand a row."""
+    config = read_json(results / "provenance.json")["config"]
+    blocks = config["experiments"] | config["label_noise"]["settings"]
+    names = {name for name, block in blocks.items() if "label" in block}
+    for name in LABELLED:
+        path = results / "tables" / f"{name}.html"
+        shown = html_tables(path.read_text("utf-8")) if path.is_file() else {}
+        cells = {cell for rows in shown.values() for row in rows for cell in row}
+        assert not cells & names, name
 
 
 def test_every_column_has_a_unit(results):

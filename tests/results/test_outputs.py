@@ -1,4 +1,4 @@
-"""What must hold of any run's results, whatever the data: `check_results` runs this on them."""
+"""Properties that the results of every run must have; `check_results` runs these tests."""
 
 import os
 import xml.etree.ElementTree as ET

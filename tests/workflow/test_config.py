@@ -81,6 +81,7 @@ MISTAKES = {
     "a seed beyond 32 bits": ("backbones.resnet18.seed", 2**32, "0 to 4294967295"),
     "an unknown gradient": ("experiments.zero.gradient", "los", "loss, margin or logit"),
     "an unknown test label": ("experiments.zero.test_label", "true", "true_label or predicted"),
+    "a label with a formula": ("experiments.zero.label", "$n$", "spaces and , . : ;"),
     "an unknown precision": ("activations.precision", "float16", "float32 or bfloat16"),
     "an unknown device": ("compute.device", "gpu", "auto, cpu, cuda or cuda:NUMBER"),
     "an unknown architecture": ("backbones.untrained.architecture", "vgg", "resnet18, resnet34"),
@@ -109,7 +110,7 @@ MISTAKES = {
     "a rate of human labels": (
         "label_noise.settings.b",
         {"kind": "human", "rate": 0.1, "labels": "worse", "experiments": "all"},
-        "known here are experiments, kind, labels",
+        "known here are experiments, kind, label, labels",
     ),
     "an unknown key of a variation": (
         "assumptions.variations.v",
@@ -254,7 +255,7 @@ def incomplete(tmp_path_factory):
 @pytest.mark.parametrize(
     ("block", "missing"),
     [
-        ("experiments.mine", set(DIGITS) - {"dataset", "backbone"}),
+        ("experiments.mine", set(DIGITS) - {"dataset", "backbone", "label"}),
         ("heads.mine", {"optimizer"}),
         ("data.sources.mine.0", {"kind"}),
         ("datasets.mine", {"source", "content_sha256"}),
@@ -294,13 +295,18 @@ BROKEN_REFERENCES = {
     "no such foreign dataset": ("ood.datasets", ["svhn"], "cifar10, digits"),
     "no such noise for figure 5": ("label_noise.figure", "uniform_50", "human_aggre, human_worse"),
     "TracIn without epochs": ("label_noise.tracin", "lbfgs", "lbfgs, which has no epochs"),
+    "one label for two kinds of noise": (
+        "label_noise.settings.uniform_10.label",
+        "10 % labels of the next class",
+        "also the label of 'pair_10'",
+    ),
     "no such head of a fit": ("label_noise.fits.heads", ["adamw"], "adam, adam_1, lbfgs"),
     "no such experiment of a fit": ("label_noise.fits.experiment", "nope", "cifar10, cifar10_5k"),
     "no such noise of a fit": ("label_noise.fits.setting", "uniform_50", "human_aggre"),
     "human labels of other images": (
         "label_noise.settings.odd.experiments",
         ["digits"],
-        "human labels are of cifar10",
+        "human labels are for cifar10",
     ),
     "no such folder": (
         "datasets.images",
@@ -329,7 +335,7 @@ BROKEN_REFERENCES = {
         {"data": "digits", "model": "logistic", "penalty": 0.1},
         "classes and pool are needed",
     ),
-    "a gap of another model": ("robustness_gap.task", "wine", "not of the logistic model"),
+    "a gap of another model": ("robustness_gap.task", "wine", "not a task of the logistic model"),
     "a reversed range of steps": ("wrif.orders.step_range", [0.1, 0.01], "not below 0.01"),
     "no such variation": ("assumptions.run", ["size_16"], "adam, adam_1, logit"),
     "no such head of a variation": (

@@ -71,6 +71,11 @@ def is_used(path, text):
     """Whether a key of the configuration reaches a rule, and the script behind it."""
     *_, key = path
     match path:
+        # Looked up by functions of the plan, whose results rules hand to scripts.
+        case ("experiments", "*", "label"):
+            return "block.get('label', name)" in text and "plan.labels(" in text
+        case ("label_noise", "settings", "*", "label"):
+            return "block.get('label', name)" in text and "plan.noise_label(" in text
         # A variation is laid over its experiment.
         case ("experiments", "*", _) | ("assumptions", "variations", "*", _):
             return bool(re.search(rf"setting\(\w+, '{key}'\)|block\['{key}'\]", text))

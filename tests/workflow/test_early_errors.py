@@ -111,10 +111,15 @@ LIMITS = {
         "ridge",
         "wine; multinomial or ridge does",
     ),
-    "foreign names": ("ood.datasets", ["mnist", "noise"], ["mnist"], "the name of other inputs"),
+    "foreign names": ("ood.datasets", ["mnist", "noise"], ["mnist"], "the name of another set"),
     "format": ("datasets.digits.source", "cifar10n", "digits", "in the format cifar10n"),
     "labels": ("human_labels.source", "mnist", "cifar10n", "human labels have cifar10n"),
-    "people": ("human_labels.dataset", "mnist", "cifar10", "60,000 training images, and the lab"),
+    "people": (
+        "human_labels.dataset",
+        "mnist",
+        "cifar10",
+        "60,000 training images, but there are labels",
+    ),
 }
 TASK = {"data": "digits", "classes": [3, 8], "pool": 2, "model": "logistic", "penalty": 0.1}
 WINE = {"data": "wine", "model": "ridge", "penalty": 0.1}
@@ -176,7 +181,7 @@ def test_human_labels_for_all_experiments_must_be_of_their_images():
     key = "label_noise.settings.human_aggre.experiments"
     found = problems({key: "all"})
     assert [line.split(": ")[0] for line in found] == [key, key]
-    assert "human labels are of cifar10, and 'digits' is of digits" in found[0]
+    assert "human labels are for cifar10, but 'digits' is on digits" in found[0]
     fits = {"label_noise.fits.setting": "human_worse"}
     assert "label_noise.settings.human_worse.experiments" in problems(fits)[0]
 

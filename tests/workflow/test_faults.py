@@ -69,7 +69,7 @@ def test_killed_activations_resume_with_equal_bytes(repository, tmp_path):
     log = (here / "results" / "logs" / "activations" / "digits" / "untrained" / "96.log").read_text(
         "utf-8"
     )
-    assert f"{done * 32:,} of 1,437 rows were done before" in log
+    assert f"{done * 32:,} of 1,437 rows were read from finished shards" in log
     assert (here / ACTIVATIONS).read_bytes() == (there / ACTIVATIONS).read_bytes()
     assert not shards_of(here)
 
@@ -132,7 +132,7 @@ def test_interrupted_run_leaves_neither_lock_nor_half_a_file(repository, tmp_pat
     log = (
         folder / "results" / "logs" / "activations" / "digits" / "untrained" / "96.log"
     ).read_text("utf-8")
-    assert "rows were done before" in log
+    assert "rows were read from finished shards" in log
 
 
 def mounted(folder, options):
@@ -153,7 +153,7 @@ def test_full_disk_is_named_and_the_run_goes_on_once_there_is_room(repository, t
         full = snakemake(repository, *arguments, "--retries", "0", check=False)
         assert full.returncode != 0
         assert "the disk or quota is full" in full.stdout
-        assert "activations: " in full.stdout and "finished files stay" in full.stdout
+        assert "activations: " in full.stdout and "finished files are kept" in full.stdout
         assert not (here / ACTIVATIONS).exists() and not list(here.rglob("*.part"))
         subprocess.run(["mount", "-o", "remount,size=200m", str(here / "results")], check=True)
         snakemake(repository, *arguments)

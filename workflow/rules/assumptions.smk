@@ -1,8 +1,8 @@
-# What the paper leaves unstated, varied: one variation a job, a figure and a table of all.
+# The choices that the paper does not state: one job for each variation, a figure and a table.
 
 
 def of_variations(pattern):
-    """A path pattern for every experiment to run as it is, and for every variation of it."""
+    """The paths of a pattern for every experiment to run and for each of its variations."""
     names = [
         name
         for experiment in plan.experiments()
@@ -12,15 +12,15 @@ def of_variations(pattern):
 
 
 def head_of(wildcards):
-    """The head of an experiment; a variation that changes neither it nor its input shares it."""
+    """Path of a head. Variations that change neither the head nor the image size share it."""
     name, _, variation = wildcards.experiment.partition(VARIED)
     changed = config["assumptions"]["variations"].get(variation, {})
-    own = {"head", "image_size"} & set(changed)
-    return f"results/experiments/{wildcards.experiment if own else name}/head.safetensors"
+    refitted = {"head", "image_size"} & set(changed)
+    return f"results/experiments/{wildcards.experiment if refitted else name}/head.safetensors"
 
 
 def frontier_of(wildcards):
-    """The frontier of an experiment, or of the one that a variation belongs to."""
+    """Path of the frontier of an experiment; a variation uses that of its experiment."""
     name = wildcards.experiment.partition(VARIED)[0]
     return f"results/experiments/{name}/frontier.json"
 
@@ -57,7 +57,7 @@ rule variation:
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
-        "Read {wildcards.experiment} with every ridge and label"
+        "Compute the paper's numbers of {wildcards.experiment} for every ridge and test label"
     script:
         "../scripts/assumptions/variation.py"
 
@@ -67,7 +67,7 @@ rule assumptions_figure:
         readings=of_variations("results/assumptions/{experiment}.csv"),
         provenance=plan.records(),
     output:
-        **figure("assumptions_figure", "What the paper leaves unstated"),
+        **figure("assumptions_figure", "Choices that the paper does not state"),
     log:
         "results/logs/assumptions_figure.log",
     benchmark:
@@ -77,11 +77,12 @@ rule assumptions_figure:
     params:
         code=code("assumptions/assumptions_figure.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         defaults=stable({name: plan.experiment_block(name) for name in plan.experiments()}),
         paper=stable({name: paper.values(name) for name in plan.experiments()}),
         notice=config["notice"],
     message:
-        "Draw how far the paper's numbers move under what it leaves unstated"
+        "Draw the range of the paper's numbers over choices that it does not state"
     script:
         "../scripts/assumptions/assumptions_figure.py"
 
@@ -91,7 +92,7 @@ rule assumptions_table:
         readings=of_variations("results/assumptions/{experiment}.csv"),
         provenance=plan.records(),
     output:
-        **table("assumptions_table", "What the paper leaves unstated"),
+        **table("assumptions_table", "Choices that the paper does not state"),
     log:
         "results/logs/assumptions_table.log",
     benchmark:
@@ -101,10 +102,11 @@ rule assumptions_table:
     params:
         code=code("assumptions/assumptions_table.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         defaults=stable({name: plan.experiment_block(name) for name in plan.experiments()}),
         paper=stable({name: paper.values(name) for name in plan.experiments()}),
         notice=config["notice"],
     message:
-        "Write the table: the paper's numbers under every reading"
+        "Write the table: the paper's numbers under choices that it does not state"
     script:
         "../scripts/assumptions/assumptions_table.py"

@@ -1,10 +1,10 @@
-# Checks before the first job. What they say is in wtrak_plan.
+# Checks before the first job; wtrak_plan has their logic and messages.
 
 from wtrak_plan import dataset_sizes, early_checks
 
 
 def check_profile():
-    """Stop when the command leaves out the configuration of a profile that it names."""
+    """Stop if the command leaves out the configuration of a profile that it names."""
     folder = Path(workflow.rundir)
     if "PROFILE_CONFIG" not in globals():
         problems = early_checks.profiles_left_out(sys.argv[1:], os.environ, folder, ROOT)
@@ -13,7 +13,7 @@ def check_profile():
 
 
 def check_sizes(config):
-    """Stop with one line per number that a dataset is too small for."""
+    """Stop with one line for each number for which a dataset is too small."""
     asked = {
         "chosen": plan.chosen_experiments(),
         "attributed": plan.experiments(),
@@ -28,9 +28,9 @@ def check_sizes(config):
 
 
 def check_card():
-    """Stop when jobs are to run on a card of this machine that it has not.
+    """Stop if jobs are to run here on a card that this machine lacks.
 
-    Jobs of a cluster run on nodes, which may have one where this machine has none.
+    Jobs on a cluster are not checked, because its nodes may have cards that this machine lacks.
     """
     device, deployment = config["compute"]["device"], workflow.deployment_settings
     here = workflow.is_main_process and workflow.local_exec and not workflow.touch
@@ -42,10 +42,10 @@ def check_card():
 
 
 def allowed_names():
-    """What wildcards may be, by their name: a regular expression, and the same in words."""
+    """For each wildcard a regular expression of its values, and a description of them."""
     varied = either(config["assumptions"]["variations"])
     refitted = rf"(?:{either(config['heads'])})_[1-9]\d*"
-    anew = config["retraining"]
+    retraining = config["retraining"]
     experiment = rf"(?:{either(config['experiments'])})(?:{VARIED}(?:{varied}|{refitted}))?"
     words = (
         f"known are {early_checks.list_of(config['experiments'])}, each also with {VARIED} and one of "
@@ -57,9 +57,9 @@ def allowed_names():
         "backbone": config["backbones"],
         "noise": config["label_noise"]["settings"],
         "task": config["wrif"]["tasks"],
-        "network": [str(network) for network in range(anew["networks"])],
-        "part": [str(part) for part in range(anew["subsets"]["parts"])],
-        "share": [str(share) for share in (0, *anew["removal"]["shares"])],
+        "network": [str(network) for network in range(retraining["networks"])],
+        "part": [str(part) for part in range(retraining["subsets"]["parts"])],
+        "share": [str(share) for share in (0, *retraining["removal"]["shares"])],
     }
     return {"experiment": (experiment, words)} | {
         name: (either(values), f"known are {early_checks.list_of(values)}")
@@ -68,17 +68,17 @@ def allowed_names():
 
 
 def allowed(name):
-    """The regular expression of what a wildcard may be."""
+    """The regular expression of a wildcard's values."""
     return allowed_names()[name][0]
 
 
 def check_targets():
-    """Stop with the names that are known where the path of a target holds one that is not."""
-    # Not of rules of another workflow, which may have this one as a module.
+    """Stop if the path of a target contains an unknown name; the message lists the known ones."""
+    # Another workflow may use this one as a module; its rules are left out.
     root = ROOT.resolve()
-    own = [rule for rule in workflow.rules if root in Path(rule.snakefile).resolve().parents]
-    patterns = [str(file) for rule in own for file in rule.output]
-    # Which words of the command are targets is not known yet; others are like no output.
+    rules_here = [r for r in workflow.rules if root in Path(r.snakefile).resolve().parents]
+    patterns = [str(file) for rule in rules_here for file in rule.output]
+    # Snakemake has not parsed the targets yet. Other words of the command match no pattern.
     problems = early_checks.unknown_names(sys.argv[1:], patterns, allowed_names())
     if problems:
         raise WorkflowError("\n".join(problems))

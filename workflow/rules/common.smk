@@ -1,4 +1,4 @@
-# What rules of several themes share: the plan, outputs of figures and tables, and resources.
+# Shared by rules of several themes: the plan, outputs of figures and tables, and resources.
 
 import os
 import re
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-# Of this file and not of the Snakefile that was called, which may take this workflow as a module.
+# Found from this file, because the Snakefile of the command may use this workflow as a module.
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
 LIBRARY = ROOT / "workflow" / "lib"
-# Last, so that no module of these folders hides another of its name.
+# Appended, so that modules of these folders hide no installed module of the same name.
 sys.path[:] = [*sys.path, str(ROOT / "workflow"), str(LIBRARY)]
-# Scripts find the library here, of whichever folder they are.
+# Through this variable scripts in any folder find the library.
 os.environ["PYTHONPATH"] = os.pathsep.join(
     dict.fromkeys([str(LIBRARY), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
 )
@@ -21,36 +21,36 @@ from wtrak_plan.experiments import VARIED, Plan, stable
 from wtrak_plan.tracking import Lineage, code
 
 plan = Plan(config)
-# Files of the figures and of the tables to make, in the order of their rules.
+# Files of all figures and tables to make, in the order of their rules.
 FIGURES, TABLES = [], []
 
 
 def stop(problems):
-    """Stop with one line per mistake in the configuration, if there are any."""
+    """Raise an error with one line for each mistake in the configuration, if there are any."""
     if problems:
         raise WorkflowError("the configuration is wrong:\n  " + "\n  ".join(problems))
 
 
 def either(names):
-    """A wildcard constraint that admits these names and no others."""
+    """A wildcard constraint that matches exactly these names."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
 def figure(name, title, when=True, category="Figures", numbers=False):
-    """Outputs of a figure, for ``output: **figure(...)``, which makes it a target too.
+    """Outputs of a figure, for ``output: **figure(...)``. The figure becomes a target too.
 
     Parameters
     ----------
     name : str
-        Of its files under results/figures, and of its caption in workflow/report.
+        Name of its files under results/figures and of its caption in workflow/report.
     title : str
-        Shown in the report.
+        Title in the report.
     when : object
         The figure is a target if this is true and any experiment has a verdict.
     category : str
-        Of the report.
+        Category in the report.
     numbers : bool
-        Whether it prints numbers that no table holds, which then stand in a file of their own.
+        Whether the figure prints numbers that no table contains. They get a CSV file.
     """
     out = {
         "svg": report(
@@ -62,16 +62,16 @@ def figure(name, title, when=True, category="Figures", numbers=False):
         "pdf": f"results/figures/{name}.pdf",
     }
     out |= {"numbers": f"results/figures/{name}.numbers.csv"} if numbers else {}
-    # Of one with wildcards, the rule's file says which are made.
+    # For a name with wildcards, the file of the rule lists the figures to make.
     if when and plan.experiments() and "{" not in name:
         FIGURES.extend(out.values())
     return out
 
 
 def table(name, title, when=True, category="Tables"):
-    """Outputs of a table, for ``output: **table(...)``, which makes it a target too.
+    """Outputs of a table, for ``output: **table(...)``. The table becomes a target too.
 
-    Parameters are those of `figure`; the files are under results/tables.
+    The parameters are those of `figure`. The files are under results/tables.
     """
     out = {
         "csv": f"results/tables/{name}.csv",
@@ -91,15 +91,15 @@ def table(name, title, when=True, category="Tables"):
 
 
 def cards():
-    """How many GPUs to ask for where one helps, none if everything stays on the CPU."""
+    """Number of GPUs for a rule that can use one: 0 if the configuration asks for the CPU."""
     return 0 if config["compute"]["device"] == "cpu" else 1
 
 
 def megabytes(base):
-    """Memory for a rule that grows with every attempt, so that a retry after a kill can pass."""
+    """Memory of a rule in MB. It grows with each attempt, so that a retry after a kill can pass."""
     return lambda wildcards, attempt: base * attempt
 
 
 def minutes(base):
-    """Run time for a rule that grows with every attempt."""
+    """Run time of a rule in minutes. It grows with each attempt."""
     return lambda wildcards, attempt: base * attempt

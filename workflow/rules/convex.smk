@@ -1,8 +1,8 @@
-# Convex models: robust influence intervals, where they hold, and why deep models are another matter.
+# Convex models: robust influence intervals, their coverage, and the gap to deep models.
 
 
 def of_tasks(pattern):
-    """A path pattern for every task for convex models to run."""
+    """The paths of a pattern for every task to run."""
     return expand(pattern, task=plan.tasks())
 
 
@@ -12,7 +12,7 @@ def task_of(wildcards):
 
 
 def images_of_task(wildcards):
-    """Files of the dataset whose images a task is on, if it is on images."""
+    """Path of the image dataset of a task, in a list; an empty list if it uses a table."""
     return [plan.dataset_file(name) for name in plan.datasets_of_task(wildcards.task)]
 
 
@@ -64,7 +64,7 @@ rule wrif_orders:
         step_range=config["wrif"]["orders"]["step_range"],
         points=config["wrif"]["orders"]["points"],
     message:
-        "Measure the error of linear predictions of influence, {wildcards.task}"
+        "Measure the error of linear predictions of influence for {wildcards.task}"
     script:
         "../scripts/convex/wrif_orders.py"
 
@@ -92,7 +92,7 @@ rule wrif_coverage:
         n_test=config["wrif"]["coverage"]["n_test"],
         resamples=config["wrif"]["coverage"]["resamples"],
     message:
-        "Cover leave-one-out influences of {wildcards.task}"
+        "Measure the coverage of leave-one-out influences for {wildcards.task}"
     script:
         "../scripts/convex/wrif_coverage.py"
 
@@ -120,7 +120,7 @@ rule wrif_attacks:
         n_test=config["wrif"]["attacks"]["n_test"],
         n_points=config["wrif"]["attacks"]["n_points"],
     message:
-        "Look for the worst distributions around {wildcards.task}"
+        "Search for the worst distributions near {wildcards.task}"
     script:
         "../scripts/convex/wrif_attacks.py"
 
@@ -143,7 +143,7 @@ rule wrif_cost:
         n_train=config["wrif"]["cost"]["n_train"],
         n_features=config["wrif"]["cost"]["n_features"],
     message:
-        "Time robust influence intervals"
+        "Time the computation of robust influence intervals"
     script:
         "../scripts/convex/wrif_cost.py"
 
@@ -171,7 +171,7 @@ rule robustness_gap:
         seed=config["wrif"]["seed"],
         settings=stable(config["robustness_gap"]),
     message:
-        "Predict how a convex and a deep model move with the data"
+        "Compare predicted and exact parameter changes of a convex and a deep model"
     script:
         "../scripts/convex/robustness_gap.py"
 
@@ -194,7 +194,7 @@ rule fig1_robustness_gap:
         settings=stable(config["robustness_gap"]),
         notice=config["notice"],
     message:
-        "Draw figure 1: predictions of the parameters, convex and deep"
+        "Draw figure 1: predicted parameter changes of a convex and a deep model"
     script:
         "../scripts/convex/fig1_robustness_gap.py"
 
@@ -215,7 +215,7 @@ rule error_orders:
         tasks=plan.tasks(),
         notice=config["notice"],
     message:
-        "Draw the orders of the error of linear predictions of influence"
+        "Draw the order of the error of linear predictions of influence"
     script:
         "../scripts/convex/error_orders.py"
 
@@ -236,7 +236,7 @@ rule loo_coverage:
         tasks=plan.tasks(),
         notice=config["notice"],
     message:
-        "Draw coverage and width of robust influence intervals"
+        "Draw the coverage and width of robust influence intervals"
     script:
         "../scripts/convex/loo_coverage.py"
 

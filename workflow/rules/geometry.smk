@@ -1,22 +1,22 @@
-# Activations, the last layer, the covariance of its gradients, scores, and how far from the data an input is.
+# Activations, the last layer and its gradients, their covariance, scores, and foreign inputs.
 
 
 def foreign_of(wildcards):
-    """Activations of foreign inputs by the backbone of an experiment."""
+    """Path of the activations of foreign inputs under an experiment's backbone."""
     block = plan.experiment_block(wildcards.experiment)
     return f"results/ood/{block['dataset']}/{block['backbone']}/{block['image_size']}.safetensors"
 
 
 def foreign_datasets(wildcards):
-    """Files of the datasets whose test images are foreign inputs."""
+    """Paths of the datasets whose test images serve as foreign inputs."""
     return [plan.dataset_file(name) for name in config["ood"]["datasets"]]
 
 
 def records_with_foreign():
     """Provenance records of experiments, and of datasets that serve as foreign inputs."""
     foreign = config["ood"]["datasets"] if plan.experiments() else []
-    own = plan.records(plan.chosen_experiments())
-    return sorted({*own, *(f"results/datasets/{name}.json" for name in foreign)})
+    records = plan.records(plan.chosen_experiments())
+    return sorted({*records, *(f"results/datasets/{name}.json" for name in foreign)})
 
 
 rule activations:
@@ -215,6 +215,7 @@ rule fig2_spectrum:
     params:
         code=code("geometry/fig2_spectrum.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Draw figure 2: the spectrum and its amplification"
@@ -238,6 +239,7 @@ rule head_training:
     params:
         code=code("geometry/head_training.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Draw the training curves of the heads"
@@ -316,7 +318,6 @@ rule ood:
 rule fig3_ood:
     input:
         ood=plan.of_experiments("results/experiments/{experiment}/ood.csv"),
-        records=plan.of_experiments("results/experiments/{experiment}/head.json"),
         provenance=records_with_foreign(),
     output:
         **figure("fig3_ood", "Fig. 3: the out-of-distribution barrier"),
@@ -329,6 +330,7 @@ rule fig3_ood:
     params:
         code=code("geometry/fig3_ood.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         neighbours=config["ood"]["neighbours"],
         notice=config["notice"],
     message:
@@ -352,6 +354,7 @@ rule ood_table:
     params:
         code=code("geometry/ood_table.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Write the table: self-influence and distance of foreign inputs"

@@ -1,8 +1,8 @@
-# Wrong training labels: made, learnt, and looked for; and labels of the data as they come.
+# Label errors: heads fitted to wrong labels, detectors of these, and suspicious labels of the data.
 
 
 def of_noise(pattern):
-    """A path pattern for every setting of label noise and experiment that it is computed for."""
+    """The paths of a pattern for every setting of label noise and each of its experiments."""
     return [
         path
         for noise in config["label_noise"]["settings"]
@@ -11,26 +11,29 @@ def of_noise(pattern):
 
 
 def of_shown_noise(pattern):
-    """A path pattern for the setting of label noise that figure 5 shows."""
+    """The paths of a pattern for the setting of label noise that figure 5 shows."""
     noise = config["label_noise"]["figure"]
     return expand(pattern, noise=noise, experiment=plan.noisy(noise))
 
 
 def of_fits(pattern):
-    """A path pattern for every head and size on wrong labels."""
+    """The paths of a pattern for every head and training size of ``label_noise.fits``."""
     names = [fit["name"] for fit in plan.fits()]
     return expand(pattern, noise=config["label_noise"]["fits"]["setting"], experiment=names)
 
 
 def penalty_of(wildcards):
-    """Factor of ½‖W‖² at whose optimum the head is, or the ridge for one that is at none."""
+    """Weight decay of a head that is at its optimum; the ridge for other heads.
+
+    Leave-one-out by a Newton step needs it.
+    """
     recipe = config["heads"][plan.setting(wildcards, "head")]
     at_optimum = recipe["optimizer"] == "lbfgs"
     return recipe["weight_decay"] if at_optimum else plan.setting(wildcards, "ridge")
 
 
 def human_labels_of(wildcards):
-    """The human labels that a setting of label noise needs, if any."""
+    """Path of the human labels in a list, if a setting of label noise needs them."""
     human = config["label_noise"]["settings"][wildcards.noise]["kind"] == "human"
     return ["results/human_labels.safetensors"] if human else []
 
@@ -78,7 +81,7 @@ rule noisy_heads:
         seeds=config["label_noise"]["seeds"],
         folds=config["label_noise"]["folds"],
         tracin=stable(config["heads"][config["label_noise"]["tracin"]]),
-        noise=lambda w: stable(config["label_noise"]["settings"][w.noise]),
+        noise=lambda w: stable(plan.noise_block(w.noise)),
         device=config["compute"]["device"],
     message:
         "Fit heads of {wildcards.experiment} to wrong labels, {wildcards.noise}"
@@ -113,7 +116,7 @@ rule detectors:
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
-        "Look for the wrong labels of {wildcards.experiment}, {wildcards.noise}"
+        "Detect the wrong labels of {wildcards.experiment}, {wildcards.noise}"
     script:
         "../scripts/labels/detectors.py"
 
@@ -140,7 +143,8 @@ rule fig5_label_noise:
     params:
         code=code("labels/fig5_label_noise.py"),
         experiments=plan.noisy(config["label_noise"]["figure"]),
-        noise=config["label_noise"]["figure"],
+        labels=plan.labels(plan.noisy(config["label_noise"]["figure"])),
+        noise=plan.noise_label(config["label_noise"]["figure"]),
         notice=config["notice"],
     message:
         "Draw figure 5: wrong labels found by self-influence"
@@ -162,9 +166,11 @@ rule detector_comparison:
         "../../envs/wtrak.yaml"
     params:
         code=code("labels/detector_comparison.py"),
+        labels=plan.labels(plan.experiments()),
+        noise_labels=plan.noise_labels(),
         notice=config["notice"],
     message:
-        "Draw every detector of wrong labels"
+        "Draw a comparison of all detectors of wrong labels"
     script:
         "../scripts/labels/detector_comparison.py"
 
@@ -183,6 +189,8 @@ rule detection_table:
         "../../envs/wtrak.yaml"
     params:
         code=code("labels/detection_table.py"),
+        labels=plan.labels(plan.experiments()),
+        noise_labels=plan.noise_labels(),
         paper=paper.detection(),
         notice=config["notice"],
     message:
@@ -206,10 +214,11 @@ rule noise_by_fit:
         "../../envs/wtrak.yaml"
     params:
         code=code("labels/noise_by_fit.py"),
+        noise=plan.noise_label(config["label_noise"]["fits"]["setting"]),
         heads=[fit["head"] for fit in plan.fits()],
         notice=config["notice"],
     message:
-        "Draw detectors by what the head has learnt by heart"
+        "Draw detectors against the share of wrong labels that the head has memorised"
     script:
         "../scripts/labels/noise_by_fit.py"
 
@@ -232,7 +241,7 @@ rule detection_by_fit_table:
         heads=[fit["head"] for fit in plan.fits()],
         notice=config["notice"],
     message:
-        "Write the table: wrong labels found by head and size"
+        "Write the table: wrong labels found, by head and training size"
     script:
         "../scripts/labels/detection_by_fit_table.py"
 
@@ -267,7 +276,7 @@ rule suspicious_labels:
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
-        "Look for suspicious labels of {wildcards.experiment}"
+        "Detect suspicious labels of {wildcards.experiment}"
     script:
         "../scripts/labels/suspicious_labels.py"
 
@@ -287,7 +296,7 @@ rule gallery:
         "../../envs/wtrak.yaml"
     params:
         code=code("labels/gallery.py"),
-        title=lambda w: f"{w.experiment}, labels as they come",
+        title=lambda w: f"{plan.label_of(w.experiment)}, original labels",
         rank_by=config["suspects"]["rank_by"],
         shown=config["suspects"]["shown"],
         notice=config["notice"],
@@ -328,19 +337,22 @@ use rule gallery as noisy_gallery with:
         dataset=plan.dataset_of,
         provenance=plan.records_of,
     output:
-        **figure("noisy_gallery_{experiment}", "Wrong labels of {experiment}, made and found"),
+        **figure(
+            "noisy_gallery_{experiment}",
+            "Suspicious labels of {experiment} with wrong labels added",
+        ),
     log:
         "results/logs/noisy_gallery/{experiment}.log",
     benchmark:
         "results/benchmarks/noisy_gallery/{experiment}.tsv"
     params:
         code=code("labels/gallery.py"),
-        title=lambda w: f"{w.experiment}, {config['label_noise']['figure']}",
+        title=lambda w: f"{plan.label_of(w.experiment)}, {plan.noise_label(config['label_noise']['figure'])}",
         rank_by=config["suspects"]["rank_by"],
         shown=config["suspects"]["shown"],
         notice=config["notice"],
     message:
-        "Draw the wrong labels of {wildcards.experiment}, made and found"
+        "Draw the most suspicious of the wrong labels of {wildcards.experiment}"
 
 
 rule suspects_table:
@@ -358,6 +370,7 @@ rule suspects_table:
     params:
         code=code("labels/suspects_table.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         top=config["suspects"]["top"],
         notice=config["notice"],
     message:

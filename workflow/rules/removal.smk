@@ -1,23 +1,23 @@
-# Training anew without the points that an attribution names.
+# Retraining without the points that an attribution ranks highest, and linear datamodeling scores.
 
 
 def of_removal(pattern):
-    """A path pattern for every experiment from which training points are removed."""
+    """The paths of a pattern for every experiment from which training points are removed."""
     return expand(pattern, experiment=plan.removal_experiments())
 
 
 def of_networks(pattern):
-    """A path, {} in which is each network that attributions are a mean of."""
+    """The paths of a pattern with {} for each network over which attributions are averaged."""
     return [pattern.format(network) for network in range(config["retraining"]["networks"])]
 
 
 def of_removed_shares(pattern):
-    """A path, {} in which is each share of the training points that networks are without."""
+    """The paths of a pattern with {} for each removed share, 0 included."""
     return [pattern.format(share) for share in (0, *config["retraining"]["removal"]["shares"])]
 
 
 def of_subset_parts(pattern):
-    """A path, {} in which is each part of the random subsets that networks are trained on."""
+    """The paths of a pattern with {} for each part of the random subsets."""
     return [pattern.format(part) for part in range(config["retraining"]["subsets"]["parts"])]
 
 
@@ -55,7 +55,7 @@ rule head_removal:
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
-        "Remove training points of {wildcards.experiment} and fit the head anew"
+        "Refit the head of {wildcards.experiment} without training points"
     script:
         "../scripts/removal/head_removal.py"
 
@@ -78,9 +78,10 @@ rule fig7_head_removal:
     params:
         code=code("removal/fig7_head_removal.py"),
         experiments=plan.removal_experiments(),
+        labels=plan.labels(plan.removal_experiments()),
         notice=config["notice"],
     message:
-        "Draw figure 7: training points removed"
+        "Draw figure 7: heads refitted without training points"
     script:
         "../scripts/removal/fig7_head_removal.py"
 
@@ -91,7 +92,11 @@ rule head_removal_table:
         removed=of_removal("results/removal/{experiment}/removed.csv"),
         provenance=plan.records(),
     output:
-        **table("head_removal_table", "Training points removed", when=plan.removal_experiments()),
+        **table(
+            "head_removal_table",
+            "Heads refitted without training points",
+            when=plan.removal_experiments(),
+        ),
     log:
         "results/logs/head_removal_table.log",
     benchmark:
@@ -101,10 +106,11 @@ rule head_removal_table:
     params:
         code=code("removal/head_removal_table.py"),
         experiments=plan.removal_experiments(),
+        labels=plan.labels(plan.removal_experiments()),
         looked_at=config["removal"]["looked_at"],
         notice=config["notice"],
     message:
-        "Write the table: training points removed"
+        "Write the table: heads refitted without training points"
     script:
         "../scripts/removal/head_removal_table.py"
 
@@ -131,7 +137,7 @@ rule mlp_models:
         models=config["retraining"]["networks"],
         device=config["compute"]["device"],
     message:
-        "Train the networks that are attributed"
+        "Train the networks whose predictions are attributed"
     script:
         "../scripts/removal/mlp_models.py"
 
@@ -166,7 +172,7 @@ rule mlp_scores:
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
-        "Attribute the test points of network {wildcards.network}"
+        "Attribute the predictions of network {wildcards.network}"
     script:
         "../scripts/removal/mlp_scores.py"
 
@@ -256,7 +262,7 @@ rule mlp_speed:
         repeats=3,
         device=config["compute"]["device"],
     message:
-        "Time networks trained one by one and side by side"
+        "Time networks trained one after the other and side by side"
     script:
         "../scripts/removal/mlp_speed.py"
 
@@ -279,7 +285,7 @@ rule mlp_datamodels:
     params:
         code=code("removal/mlp_datamodels.py"),
     message:
-        "Score attributions by networks of random subsets"
+        "Compute linear datamodeling scores"
     script:
         "../scripts/removal/mlp_datamodels.py"
 
@@ -301,7 +307,7 @@ rule fig6_mlp_removal:
         width=config["retraining"]["recipe"]["width"],
         notice=config["notice"],
     message:
-        "Draw figure 6: networks without training points"
+        "Draw figure 6: networks retrained without training points"
     script:
         "../scripts/removal/fig6_mlp_removal.py"
 
@@ -337,7 +343,7 @@ rule networks_table:
         speed="results/retraining/speed.csv",
         provenance=[f"results/datasets/{config['retraining']['dataset']}.json"],
     output:
-        **table("networks_table", "Networks trained anew"),
+        **table("networks_table", "Retrained networks"),
     log:
         "results/logs/networks_table.log",
     benchmark:
@@ -349,6 +355,6 @@ rule networks_table:
         stack=config["retraining"]["stack"],
         notice=config["notice"],
     message:
-        "Write the table: networks trained anew"
+        "Write the table: retrained networks"
     script:
         "../scripts/removal/networks_table.py"

@@ -1,4 +1,4 @@
-# Verdicts on the paper's claims, the page, the provenance, and the copy of results that is published.
+# Verdicts on the paper's claims, the results page, provenance, checks, and published results.
 
 import hashlib
 
@@ -6,26 +6,26 @@ from wtrak.job.versions import installed_versions
 
 
 def claim_sources():
-    """Results files that decide each claim, by its id; none where its experiment does not run.
+    """Results files that decide each claim, by its id; empty if its experiment does not run.
 
-    ``claims.stand_ins`` puts another experiment in the place of one of the paper's.
+    ``claims.stand_ins`` replaces an experiment of the paper by another one.
     """
     out = {}
     for claim in paper.claims():
         name = config["claims"]["stand_ins"].get(claim["experiment"], claim["experiment"])
         runs = name in plan.experiments() or claim["experiment"] not in paper.EXPERIMENTS
-        found = {
+        files = {
             key: f"results/{claim[key]}".format(experiment=name)
             for key in ("source", "sweep")
             if claim[key]
         }
-        out[claim["id"]] = found | {"experiment": name} if runs else {}
+        out[claim["id"]] = files | {"experiment": name} if runs else {}
     return out
 
 
 def claim_inputs():
     """Results files that decide any claim."""
-    files = (found.get(key) for found in claim_sources().values() for key in ("source", "sweep"))
+    files = (files.get(key) for files in claim_sources().values() for key in ("source", "sweep"))
     return sorted({path for path in files if path})
 
 
@@ -36,7 +36,7 @@ def captions():
 
 
 def suite_of_results():
-    """Content hash of each file of the tests that run on results, and of what they read."""
+    """Content hashes of the tests that run on results, and of columns.csv, which they read."""
     columns = ROOT / "workflow" / "resources" / "columns.csv"
     return [
         f"{path.name}:{hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
@@ -88,7 +88,7 @@ rule claims_figure:
         "../scripts/reporting/claims_figure.py"
 
 
-# What the page shows and the repository publishes: verdicts first, galleries last.
+# The order on the page and in the published results: verdicts first, galleries last.
 FIGURES[:] = [*sorted(FIGURES, key=lambda path: "/claims_figure." not in path), *GALLERIES]
 TABLES[:] = sorted(TABLES, key=lambda path: "/claims." not in path)
 PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]
@@ -96,7 +96,7 @@ PUBLISHED = [*FIGURES, *TABLES, "results/provenance.json"]
 
 rule provenance:
     input:
-        # Of every job behind the results: for wall times, and for versions of packages.
+        # Logs and benchmarks of every job behind the results: versions of packages and wall times.
         unpack(lambda w: LINEAGE.records_behind(FIGURES + TABLES)),
         results=FIGURES + TABLES,
         records=plan.all_records(),
@@ -117,10 +117,10 @@ rule provenance:
     params:
         code=code("reporting/provenance.py"),
         config=plan.published_config(),
-        # An update of a package re-runs this alone, so that the page says what was made before it.
+        # After an update of a package only this rule runs again; it lists what older versions made.
         versions=stable(installed_versions()),
     message:
-        "Write down the configuration, versions, data, machine and times behind the results"
+        "Record the configuration, versions, data, machine and times behind the results"
     script:
         "../scripts/reporting/provenance.py"
 
@@ -147,7 +147,7 @@ rule page:
         captions=captions(),
         notice=config["notice"],
     message:
-        "Write the page with everything on it"
+        "Write the results page, index.html"
     script:
         "../scripts/reporting/page.py"
 
@@ -171,7 +171,7 @@ rule check_results:
         code=code("reporting/check_results.py"),
         suite=suite_of_results(),
     message:
-        "Check the results"
+        "Run the tests of the results"
     script:
         "../scripts/reporting/check_results.py"
 

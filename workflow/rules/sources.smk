@@ -1,8 +1,8 @@
-# Datasets, images of one's own, human labels and backbone weights.
+# Datasets, folders of images, human labels and backbone weights.
 
 
 def folder_megabytes(name):
-    """Memory for reading a folder of images: all of them, and once more while they are written."""
+    """Memory in MB to read a folder of images: two copies of all of them while they are written."""
     side = config["datasets"][name]["side"]
     return 1000 + len(plan.folder_listing(name)) * 2 * 3 * side**2 // 10**6
 
@@ -20,15 +20,15 @@ rule dataset:
     retries: 2
     conda:
         "../../envs/wtrak.yaml"
-    # Where files lie is no property of the result, whose content is checked. As a resource
-    # it is not tracked, so that a new mirror re-runs nothing.
+    # The place of a file does not change the result, because the content is checked. Snakemake
+    # does not track resources, so a new mirror re-runs nothing.
     resources:
         data_directory=config["data"]["directory"],
         data_mirrors=":".join(config["data"]["mirrors"]),
         mem_mb=megabytes(2000),
         runtime=minutes(30),
-    # Nor are the code and the sources tracked: whatever they are, the content is that of the hash or
-    # is refused. Snakemake does not track a parameter that is a function of the resources.
+    # Neither code nor sources are tracked: a result with another content than the hash is refused.
+    # Snakemake does not track a parameter that is a function of the resources.
     params:
         sources=lambda w, resources: config["data"]["sources"][
             config["datasets"][w.dataset]["source"]
@@ -40,7 +40,7 @@ rule dataset:
         "../scripts/sources/dataset.py"
 
 
-# Without retries: a folder that cannot be used stays so.
+# Without retries, because a folder that cannot be used will not change.
 rule image_folder:
     output:
         arrays="results/datasets/{dataset}.safetensors",
@@ -64,7 +64,7 @@ rule image_folder:
         test_path=lambda w: config["datasets"][w.dataset].get("test_path"),
         side=lambda w: config["datasets"][w.dataset]["side"],
         n_files=lambda w: len(plan.folder_listing(w.dataset)),
-        # Changes with every file's name, size and time.
+        # Changes with the name, size or time of any file.
         content=plan.content_of,
     message:
         "Read the images of {wildcards.dataset}"
@@ -95,7 +95,7 @@ rule human_labels:
         sources=stable(config["data"]["sources"][config["human_labels"]["source"]]),
         content_sha256=config["human_labels"]["content_sha256"],
     message:
-        "Fetch and check the labels that people gave"
+        "Fetch and check the human labels"
     script:
         "../scripts/sources/human_labels.py"
 

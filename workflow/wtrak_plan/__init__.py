@@ -1,1 +1,1 @@
-"""What is decided before the first job. Plain Python, so that tests need no workflow."""
+"""Checks and lookups that happen before the first job, in plain Python that tests can call."""

@@ -1,4 +1,4 @@
-"""Mistakes in a configuration, each as one line that names the key and what is allowed there."""
+"""Find mistakes in a configuration and describe each in one line: the key, and what it may be."""
 
 import re
 from math import isfinite
@@ -16,17 +16,18 @@ SCHEMA = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.yaml"
 
 
 def problems_of(config):
-    """What is wrong with a configuration.
+    """Describe every mistake in a configuration.
 
     Parameters
     ----------
     config : dict
-        Merged, as Snakemake has it.
+        The merged configuration of Snakemake.
 
     Returns
     -------
     list of str
-        Without repetitions. References between keys are checked where the schema holds.
+        One line for each mistake, without repetitions. References between keys are checked only
+        if the configuration fits the schema.
     """
     schema = load_schema()
     # JSON Schema counts 2.0 as an integer, and NaN as above every minimum; here neither is.
@@ -57,7 +58,10 @@ def _one_of(names):
 
 
 def name_folders(config):
-    """Give each folder of images that stands within an experiment the experiment's name."""
+    """Move image folders that are written inside experiments to ``datasets``.
+
+    Each gets the name of its experiment.
+    """
     for name, block in config["experiments"].items():
         if isinstance(block["dataset"], dict):
             config["datasets"][name] = block["dataset"]
@@ -65,7 +69,7 @@ def name_folders(config):
 
 
 def _explain(error, definitions):
-    """Lines that say a schema error in words: the key, its value, and what is allowed."""
+    """Yield lines that describe a schema error: the key, its value, and what is allowed."""
     path = [str(part) for part in error.absolute_path]
     if "propertyNames" in error.absolute_schema_path:
         path.append(str(error.instance))

@@ -1,8 +1,8 @@
-"""What the configuration asks of datasets that are too small for it, before anything is read.
+"""Find numbers in the configuration for which a dataset is too small, before any data are read.
 
-A dataset's size follows from the format of its sources, whose decoders accept no other. Of a folder
-of images only an upper limit is known, its number of files. What is refused here would be refused
-for any smaller number too.
+The format of a dataset's source fixes its size, because the decoders accept no other. For a folder
+of images only an upper limit is known: its number of files. So a number that is refused here is
+refused whatever the folder turns out to hold.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,16 @@ from pathlib import Path
 from wtrak.sources import catalogue
 from wtrak_plan.early_checks import list_of
 
-# Names that foreign inputs have already.
+# Names of the sets that the figure of foreign inputs always has.
 FOREIGN = ("test", "blurred", "inverted", "noise")
 
 
 @dataclass(frozen=True)
 class Images:
-    """How many images of a dataset there are, at most for a folder, and of which size."""
+    """Numbers of images and classes of a dataset, and the size of an image in pixels.
+
+    For a folder the numbers of images are upper limits.
+    """
 
     train: int
     test: int
@@ -27,7 +30,7 @@ class Images:
     is_folder: bool = False
 
     def words(self, split):
-        """How many there are of a split, in words."""
+        """The number of images of a split in words, as in "1,437 training images"."""
         kind = {"train": "training", "test": "test"}[split]
         what = "files" if self.is_folder else "images"
         return f"{getattr(self, split):,} {kind} {what}"
@@ -37,15 +40,15 @@ FORMATS = {
     name: Images(row.train, row.test, len(row.classes), row.height, row.width)
     for name, row in catalogue.FORMATS.items()
 }
-# Images of each class, training and test together, by the first digits of a content's hash.
+# Images of each class, training and test together, by the first digits of the content's hash.
 IN_CLASSES = {
     "d1fcd87420a92da9": [6_000] * 10,
     "678783cd3780d3e0": [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958],
     "cc55477c5ebb6dc9": [178, 182, 177, 183, 181, 182, 181, 179, 174, 180],
     "2a8f3c04cd9c1ee6": [212, 357],
 }
-# Examples of the tables that scikit-learn ships, and models that suit what they tell: two classes,
-# three, or a number. Ridge regression takes the number of a class for one.
+# Number of examples of each table that scikit-learn ships, and the models that suit its target: two
+# classes, three classes, or a number. Ridge regression also accepts the number of a class.
 TABLES = {
     "breast_cancer": (569, ("logistic", "multinomial", "ridge")),
     "wine": (178, ("multinomial", "ridge")),
@@ -54,20 +57,20 @@ TABLES = {
 
 
 def folder_counts(block, listing):
-    """Files of each class of a folder of images, by split.
+    """Count the files of each class of a folder of images, by split.
 
     Parameters
     ----------
     block : dict
-        Of the configuration.
+        The dataset's block in the configuration.
     listing : list of tuple
-        Paths of all files first.
+        One for each file; its first item is the path.
 
     Returns
     -------
     dict of str to dict of str to int
     """
-    # Both folders may hold the same files, or one lie in the other.
+    # The folders of the two splits may be the same, or one may lie inside the other.
     out, paths = {}, {path for path, *_ in listing}
     for split, key in (("train", "path"), ("test", "test_path")):
         counts = out.setdefault(split, {})
@@ -82,7 +85,7 @@ def folder_counts(block, listing):
 
 
 def images_of(config, name, listing):
-    """`Images` of a dataset; None where its format is none of a dataset."""
+    """`Images` of a dataset; None if the format of its source is not one of images."""
     block = config["datasets"][name]
     if "kind" in block:
         counts, side = folder_counts(block, listing(name)), block["side"]
@@ -92,7 +95,7 @@ def images_of(config, name, listing):
 
 
 def format_problems(config):
-    """Sources whose format is not of what they are named for."""
+    """Yield a sentence for each source whose format does not suit its use."""
     for name, block in config["datasets"].items():
         for source in config["data"]["sources"][block["source"]] if "source" in block else ():
             if source["format"] not in FORMATS:
@@ -110,18 +113,18 @@ def format_problems(config):
 
 
 def size_problems(config, plan, listing):
-    """One sentence for each number of the configuration that a dataset is too small for.
+    """Describe each number of the configuration for which a dataset is too small.
 
     Parameters
     ----------
     config : dict
-        Valid by the schema, and with references that exist.
+        It fits the schema, and its references exist.
     plan : dict
-        What runs: the ``chosen`` experiments, and the ``attributed`` ones, which have test points;
-        ``noisy``, experiments by setting of label noise; ``fits``, empty where there are none;
-        ``removal``, experiments; ``tasks``; and the paper's certified ``share``.
+        What runs. ``chosen``: names of experiments; ``attributed``: those of them with test points;
+        ``noisy``: experiments by setting of label noise; ``fits``: output of `Plan.fits`;
+        ``removal``: experiments; ``tasks``: names; ``share``: the paper's certified share.
     listing : callable
-        Maps the name of a folder of images to a list of its files, with the path first.
+        Maps the name of a folder of images to a list of its files, as `Plan.folder_listing` does.
 
     Returns
     -------
@@ -144,7 +147,7 @@ def size_problems(config, plan, listing):
                 f"{images.words('train')} of {block['dataset']}"
             )
     if any(images.is_folder and images.train < 2 for images in known.values()):
-        # The job that reads it says what is wrong with it.
+        # The job that reads the folder gives a better message.
         return problems
     if problems or not plan["attributed"]:
         return [*problems, *fold_problems(config, plan, known)]
@@ -159,7 +162,7 @@ def size_problems(config, plan, listing):
 
 
 def used_datasets(config, plan):
-    """Datasets whose sizes matter: of experiments to run, and those beside them."""
+    """Sorted names of the datasets that any job of the run reads."""
     used = {config["experiments"][name]["dataset"] for name in plan["chosen"]}
     if plan["attributed"]:
         used |= {config["retraining"]["dataset"], *config["ood"]["datasets"]}
@@ -170,13 +173,13 @@ def used_datasets(config, plan):
 
 
 def n_train_of(config, name, known):
-    """Training examples of an experiment, at most for all of a folder."""
+    """Number of training examples of an experiment; an upper limit if it takes all of a folder."""
     block = config["experiments"][name]
     return known[block["dataset"]].train if block["n_train"] == "all" else block["n_train"]
 
 
 def experiment_problems(config, plan, known):
-    """Numbers of test points, removals and neighbours for which an experiment is too small."""
+    """Yield numbers of test points, removals and neighbours that an experiment cannot provide."""
     deletions, refit = config["deletions"], config["refit"]
     for name in plan["attributed"]:
         block, n = config["experiments"][name], n_train_of(config, name, known)
@@ -187,8 +190,8 @@ def experiment_problems(config, plan, known):
             "ood.n_images": config["ood"]["n_images"],
         }.items():
             if value > images.test:
-                of = block["dataset"]
-                yield f"{key}: {value:,} is more than the {images.words('test')} of {of}"
+                dataset = block["dataset"]
+                yield f"{key}: {value:,} is more than the {images.words('test')} of {dataset}"
         for key, value, most in (
             ("deletions.removals", max(deletions["removals"]), n - 1),
             ("deletions.top_k", max(deletions["top_k"]), n - 1),
@@ -199,20 +202,20 @@ def experiment_problems(config, plan, known):
                     f"{key}: {value:,} is more than the {most:,} that the {n:,} training points of "
                     f"{name} allow"
                 )
-        # Pairs are of points that stay, at most half of all.
-        beside = n - min(refit["n_points"], n // 2)
+        # Points of compared pairs, at most half of all, are never removed.
+        removable = n - min(refit["n_points"], n // 2)
         if n < 4:
             yield f"experiments.{name}.n_train: {n} is too few; refit needs at least 4"
-        elif max(refit["removals"]) > beside:
+        elif max(refit["removals"]) > removable:
             yield (
-                f"refit.removals: {max(refit['removals']):,} is more than the {beside:,} training "
-                f"points of {name} beside those whose pairs are compared (refit.n_points, at most "
-                "half of all)"
+                f"refit.removals: {max(refit['removals']):,} is more than the {removable:,} "
+                f"training points of {name} that may be removed; refit.n_points, at most half of "
+                "all, are kept for the compared pairs"
             )
 
 
 def fold_problems(config, plan, known):
-    """Folds outside which there are no two training examples, which a head needs."""
+    """Yield numbers of folds that leave a head fewer than two training examples."""
     noisy = {name for names in plan["noisy"].values() for name in names}
     for name in plan["chosen"]:
         n = n_train_of(config, name, known)
@@ -227,23 +230,23 @@ def fold_problems(config, plan, known):
 
 
 def noise_problems(config, plan, known):
-    """Rates of wrong labels that round to none or to all, and human labels of other images."""
+    """Yield noise rates that round to no or to all labels, and human labels of other images."""
     people = config["human_labels"]["dataset"]
     if known[people] and known[people].train != 50_000:
-        own = known[people].words("train")
-        yield f"human_labels.dataset: {people!r} has {own}, and the labels are of 50,000"
+        count = known[people].words("train")
+        yield f"human_labels.dataset: {people!r} has {count}, but there are labels for 50,000"
     fits = config["label_noise"]["fits"]
     base = n_train_of(config, fits["experiment"], known) if plan["fits"] else 0
-    of = config["experiments"][fits["experiment"]]["dataset"]
+    dataset = config["experiments"][fits["experiment"]]["dataset"]
     cases = [
         (noise, name, n_train_of(config, name, known))
         for noise, names in plan["noisy"].items()
         for name in names
     ]
     for n in fits["n_train"] if base else ():
-        if n > known[of].train:
-            own = known[of].words("train")
-            yield f"label_noise.fits.n_train: {n:,} is more than the {own} of {of}"
+        if n > known[dataset].train:
+            count = known[dataset].words("train")
+            yield f"label_noise.fits.n_train: {n:,} is more than the {count} of {dataset}"
         cases.append((fits["setting"], fits["experiment"], n))
     for noise, name, n in cases:
         block, images = config["label_noise"]["settings"][noise], config["experiments"][name]
@@ -251,28 +254,29 @@ def noise_problems(config, plan, known):
         if block["kind"] == "human":
             if images["dataset"] != people:
                 yield (
-                    f"{key}.experiments: human labels are of {people}, and {name!r} is of "
+                    f"{key}.experiments: human labels are for {people}, but {name!r} is on "
                     f"{images['dataset']}"
                 )
             continue
         wrong = round(block["rate"] * n)
         exact = images["n_train"] != "all" or not known[images["dataset"]].is_folder
         if wrong == 0 or (wrong == n and exact):
-            some = "none" if wrong == 0 else "all"
+            rounded = "none" if wrong == 0 else "all"
             yield (
                 f"{key}.rate: {block['rate']:g} of the {n:,} training labels of {name} rounds to "
-                f"{some} of them; more than {0.5 / n:.2g} and less than {1 - 0.5 / n:.6g} is needed"
+                f"{rounded} of them; more than {0.5 / n:.2g} and less than {1 - 0.5 / n:.6g} is "
+                "needed"
             )
 
 
 def removal_problems(config, plan, known):
-    """Shares that leave no head to fit or no points to look at, for figure 7."""
+    """Yield shares for figure 7 that leave too few points to fit a head to, or none to describe."""
     block = config["removal"]
     low, high = config["frontier"]["share_range"]
     if plan["removal"] and not low < plan["share"] < high:
         yield (
             f"frontier.share_range: [{low:g}, {high:g}] does not contain the paper's certified "
-            f"share, {plan['share']:g}, at which removal ranks training points"
+            f"share, {plan['share']:g}; removal ranks training points at that share"
         )
     for name in plan["removal"]:
         n = n_train_of(config, name, known)
@@ -295,23 +299,23 @@ def removal_problems(config, plan, known):
 
 
 def retraining_problems(config, known):
-    """Numbers for which the dataset of the networks is too small."""
+    """Yield numbers of ``retraining`` for which the dataset of the networks is too small."""
     block, images = config["retraining"], known[config["retraining"]["dataset"]]
     if block["n_test"] > images.test:
         yield (
             f"retraining.n_test: {block['n_test']:,} is more than the {images.words('test')} of "
             f"{block['dataset']}"
         )
-    of = f"the {images.words('train')} of {block['dataset']}"
+    points = f"the {images.words('train')} of {block['dataset']}"
     most, share = max(block["removal"]["shares"]), block["subsets"]["share"]
     if round(most * images.train) >= images.train:
-        yield f"retraining.removal.shares: {most:g} of {of} leaves none"
+        yield f"retraining.removal.shares: {most:g} of {points} leaves none"
     if round(share * images.train) == 0:
-        yield f"retraining.subsets.share: {share:g} of {of} rounds to none"
+        yield f"retraining.subsets.share: {share:g} of {points} rounds to none"
 
 
 def task_problems(config, plan, name, known):
-    """What a task for convex models asks of its data, and numbers that these are too few for."""
+    """Yield settings of convex models that do not suit the data of a task, or ask for too many."""
     wrif, task = config["wrif"], config["wrif"]["tasks"][name]
     key = f"wrif.tasks.{name}"
     if task["data"] in known:
@@ -355,16 +359,16 @@ def task_problems(config, plan, name, known):
                 f"robustness_gap.share: {gap['share']:g} of n_train, {gap['n_train']}, leaves fewer"
                 " than 2 examples"
             )
-    for of, total in asked.items():
+    for number, total in asked.items():
         if total > count:
-            has = f"the {count:,} examples of {name}"
-            yield f"{of}: {total:,} with the test points is more than {has}"
+            available = f"the {count:,} examples of {name}"
+            yield f"{number}: {total:,} with the test points is more than {available}"
 
 
 def foreign_problems(config, known):
-    """Foreign inputs that have no images, or the name of others."""
+    """Yield datasets of foreign inputs that have no test images or a name that is taken."""
     for name in config["ood"]["datasets"]:
         if name in FOREIGN:
-            yield f"ood.datasets: {name!r} is the name of other inputs; rename the dataset"
+            yield f"ood.datasets: {name!r} is the name of another set of inputs; rename the dataset"
         elif not known[name].test:
-            yield f"ood.datasets: {name!r} has no test images, which foreign inputs are"
+            yield f"ood.datasets: {name!r} has no test images, and these serve as foreign inputs"

@@ -1,6 +1,6 @@
-"""What can be said of a run before its first job: whether it is planned as it was meant.
+"""Check before the first job that a command plans the run that its user meant.
 
-Plain functions, without Snakemake: each returns sentences that say what is wrong and what to do.
+Plain functions, without Snakemake. Each returns sentences that say what is wrong and what to do.
 """
 
 import re
@@ -9,21 +9,21 @@ import sys
 
 
 def profiles_left_out(arguments, environment, folder, root):
-    """Profiles of this project that a command names, of which it leaves out the configuration.
+    """Find profiles of this project whose configuration the command leaves out.
 
-    A profile that has a configuration names its own Snakefile, which reads it. Another --snakefile
-    would plan the full run in the place of the one that the profile is for.
+    A profile with a configuration names its own Snakefile, which reads that configuration. With
+    another --snakefile, Snakemake would plan the full run instead of the profile's run.
 
     Parameters
     ----------
     arguments : list of str
-        Of the command.
+        Arguments of the command.
     environment : mapping
-        In which SNAKEMAKE_PROFILE may name profiles, separated by commas.
+        Its SNAKEMAKE_PROFILE, if set, names profiles, separated by commas.
     folder : Path
-        That the command was given in.
+        Where the command was given.
     root : Path
-        Of this project.
+        The folder of this project.
 
     Returns
     -------
@@ -41,21 +41,21 @@ def profiles_left_out(arguments, environment, folder, root):
     known = {path.parent.resolve() for path in (root / "profiles").glob("*/Snakefile")}
     out = []
     for name in named:
-        # A folder or its file; a workflow's profile may be named without the folder of all of them.
-        found = [folder / name, folder / "profiles" / name]
-        used = {path.resolve() for path in (*found, *(path.parent for path in found))} & known
+        # A profile is named by its folder or its file, and may be looked for below profiles/.
+        paths = [folder / name, folder / "profiles" / name]
+        used = {path.resolve() for path in (*paths, *(path.parent for path in paths))} & known
         out += [
             f"{name} is used with another Snakefile than its own, so that its configuration is "
-            "left out; drop --snakefile, which the profile sets"
+            "left out; drop --snakefile, because the profile sets it"
             for _ in used
         ]
     return list(dict.fromkeys(out))
 
 
 def cards_here():
-    """How many CUDA cards torch can use, asked of a process of its own; None without torch.
+    """Number of CUDA cards that torch can use; None without torch.
 
-    A process that has asked keeps memory on the card.
+    A separate process asks, because a process that has asked keeps memory on the card.
     """
     ask = "import torch; print(torch.cuda.device_count() if torch.cuda.is_available() else 0)"
     done = subprocess.run(
@@ -65,7 +65,7 @@ def cards_here():
 
 
 def missing_card(device, cards):
-    """What is wrong where `device` is a card that is not among so many; None where nothing is.
+    """A sentence if `device` is a card that this machine lacks, else None.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ def missing_card(device, cards):
     if int(device.partition(":")[2] or 0) < cards:
         return None
     return (
-        f"compute.device: {device!r}, but torch finds {cards or 'no'} usable CUDA cards here; auto "
-        "takes one where there is one, cpu none"
+        f"compute.device: {device!r}, but torch finds {cards or 'no'} usable CUDA cards here; use "
+        "'auto', which takes a card only if there is one, or 'cpu'"
     )
 
 
 def unknown_names(targets, patterns, allowed):
-    """Targets that a rule would make if the names in their path were of the configuration.
+    """Find targets that a rule would make if the configuration had the names in their path.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def unknown_names(targets, patterns, allowed):
     patterns : iterable of str
         Outputs of rules, with wildcards as ``{name}`` or ``{name,constraint}``.
     allowed : dict of str to (str, str)
-        By wildcard, the regular expression of what it may be, and that in words.
+        For each wildcard a regular expression of its values, and a description of them.
 
     Returns
     -------
@@ -120,8 +120,8 @@ def unknown_names(targets, patterns, allowed):
 
 
 def as_expression(pattern, allowed):
-    """The regular expression of the paths that a pattern with wildcards stands for."""
-    # A constraint may hold braces that close.
+    """A regular expression for the paths that match a pattern with wildcards."""
+    # The constraint of a wildcard may itself contain pairs of braces.
     parts = re.split(r"\{(\w+)(?:,(?:[^{}]|\{[^{}]*\})*)?\}", pattern)
     out, seen = re.escape(parts[0]), set()
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
@@ -133,5 +133,5 @@ def as_expression(pattern, allowed):
 
 
 def list_of(names):
-    """Names in alphabetical order, in words."""
+    """Names in alphabetical order, separated by commas."""
     return ", ".join(sorted(map(str, names)))

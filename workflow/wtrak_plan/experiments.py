@@ -1,16 +1,16 @@
-"""What a configuration asks for: experiments to run, their settings, and files they share."""
+"""Lookups in a configuration: experiments to run, their settings, and the files they share."""
 
 import hashlib
 from pathlib import Path
 
-# Between the name of an experiment and that of a variation of it.
+# Separates the name of an experiment from the name of its variation.
 VARIED = "__"
 
 
 def stable(value):
-    """The same value with keys in alphabetical order at every level, for ``params``.
+    """A copy of the value with sorted keys at every level, for ``params``.
 
-    Snakemake compares parameters as text, and the order of merged configuration files varies.
+    Snakemake compares parameters as text, but the order of keys in merged files varies.
     """
     if isinstance(value, dict):
         return {key: stable(value[key]) for key in sorted(value)}
@@ -20,13 +20,13 @@ def stable(value):
 class Plan:
     """Lookups in a validated configuration.
 
-    Methods that take `wildcards` are input functions of rules. Patterns hold ``{experiment}`` and
-    are filled in for every experiment that applies.
+    Methods that take `wildcards` are input functions of rules. A `pattern` is a path with
+    ``{experiment}`` in it.
 
     Parameters
     ----------
     config : dict
-        Must be the merged one of Snakemake, after `configuration.name_folders`.
+        The merged configuration of Snakemake, after `configuration.name_folders`.
     """
 
     def __init__(self, config):
@@ -36,7 +36,7 @@ class Plan:
     # --- which experiments run ---
 
     def _chosen(self, section, names):
-        """Those of some names that a section's list asks for; "all" asks for every one."""
+        """The `names` that the list in `section` contains; all of them if it is "all"."""
         return [name for name in names if section == "all" or name in section]
 
     def chosen_experiments(self):
@@ -44,7 +44,7 @@ class Plan:
         return self._chosen(self.config["run"]["experiments"], self.config["experiments"])
 
     def experiments(self):
-        """Experiments to run that have test points, whose scores can be certified."""
+        """Names of the experiments to run that have test points, which certificates need."""
         blocks = {name: self.config["experiments"][name] for name in self.chosen_experiments()}
         return [
             name
@@ -54,12 +54,12 @@ class Plan:
         ]
 
     def noisy(self, noise):
-        """Experiments to run whose labels a setting of label_noise makes wrong."""
+        """Names of the experiments to run for a setting of label_noise."""
         chosen = self.config["label_noise"]["settings"][noise]["experiments"]
         return self._chosen(chosen, self.experiments())
 
     def removal_experiments(self):
-        """Experiments to run from which training points are removed."""
+        """Names of the experiments to run for the removal of training points."""
         return self._chosen(self.config["removal"]["experiments"], self.experiments())
 
     def tasks(self):
@@ -72,10 +72,10 @@ class Plan:
         return self._chosen(self.config["assumptions"]["run"], names)
 
     def fits(self):
-        """Experiments on wrong labels with several heads and sizes, as name, head and n_train.
+        """Experiments of ``label_noise.fits``, as dicts of name, head and n_train.
 
-        One that the configuration has under a name of its own goes by that. None where the
-        experiment that they vary is not to be run.
+        If the configuration already has an experiment with the same settings, its name is used.
+        The list is empty if the experiment that they vary does not run.
         """
         experiment = self.config["label_noise"]["fits"]["experiment"]
         out = []
@@ -85,22 +85,25 @@ class Plan:
             for n_train in self.config["label_noise"]["fits"]["n_train"]:
                 name = f"{experiment}{VARIED}{head}_{n_train}"
                 wanted = self.experiment_block(name)
-                own = [
-                    one for one in self.experiments() if self.config["experiments"][one] == wanted
+                same = [
+                    other for other in self.experiments() if self.experiment_block(other) == wanted
                 ]
-                out.append({"name": own[0] if own else name, "head": head, "n_train": n_train})
+                out.append({"name": same[0] if same else name, "head": head, "n_train": n_train})
         return out
 
     # --- settings of one experiment ---
 
     def experiment_block(self, name):
-        """Settings of an experiment, or of a variation of one.
+        """Settings of an experiment, or of a variation of one, without its label.
 
         Variations are those of the assumptions, as in ``cifar10__size_32``, and another head at
         another size, as in ``cifar10__adam_5000``.
         """
         name, _, variation = name.partition(VARIED)
-        block, known = self.config["experiments"][name], self.config["assumptions"]["variations"]
+        known = self.config["assumptions"]["variations"]
+        # Without it, a new label repeats no computation.
+        whole = self.config["experiments"][name]
+        block = {key: value for key, value in whole.items() if key != "label"}
         if variation and variation not in known:
             head, _, n_train = variation.rpartition("_")
             return block | {"head": head, "n_train": int(n_train)}
@@ -110,6 +113,34 @@ class Plan:
         """A key of the experiment that the wildcards name."""
         return self.experiment_block(wildcards.experiment)[key]
 
+    def noise_block(self, name):
+        """How a setting of label_noise makes labels wrong: its kind, and its rate or labels."""
+        block = self.config["label_noise"]["settings"][name]
+        return {key: block[key] for key in ("kind", "rate", "labels") if key in block}
+
+    # --- labels in figures and tables ---
+
+    def label_of(self, name):
+        """Label of an experiment in figures and tables; its name if it has none."""
+        block = self.config["experiments"][name]
+        n_train = block["n_train"]
+        shown = n_train if n_train == "all" else f"{n_train:,}"
+        return block.get("label", name).replace("{n_train}", shown)
+
+    def labels(self, names):
+        """Label of each of these experiments, by name."""
+        return {name: self.label_of(name) for name in names}
+
+    def noise_label(self, name):
+        """Label of a setting of label_noise in figures and tables; its name if it has none."""
+        block = self.config["label_noise"]["settings"][name]
+        return block.get("label", name)
+
+    def noise_labels(self):
+        """Label of every setting of label_noise that an experiment to run has, by name."""
+        settings = self.config["label_noise"]["settings"]
+        return {name: self.noise_label(name) for name in settings if self.noisy(name)}
+
     # --- datasets ---
 
     def folders(self):
@@ -117,13 +148,13 @@ class Plan:
         return [name for name, block in self.config["datasets"].items() if "kind" in block]
 
     def chosen_folders(self):
-        """Folders of images that the experiments to run are on."""
+        """Names of the folders of images that experiments to run use."""
         names = self.chosen_experiments()
         used = {self.config["experiments"][name]["dataset"] for name in names}
         return [name for name in self.folders() if name in used]
 
     def folder_listing(self, name):
-        """Path, size and time of every file below a folder of images, without reading any."""
+        """Path, size and modification time of every file of a folder of images."""
         if name not in self._listings:
             block = self.config["datasets"][name]
             self._listings[name] = [
@@ -138,7 +169,7 @@ class Plan:
     def content_of(self, wildcards):
         """Hash of the content of the dataset that the wildcards name, directly or not.
 
-        Of a folder of images, which is decoded in no job yet, it is that of its listing.
+        For a folder of images it is the hash of the listing, because no job has decoded it yet.
         """
         name = getattr(wildcards, "dataset", None) or self.setting(wildcards, "dataset")
         if name in self.folders():
@@ -146,40 +177,46 @@ class Plan:
         return self.config["datasets"][name]["content_sha256"]
 
     def datasets_of_task(self, name):
-        """The dataset whose images a task is on, if it is on images, as a list."""
+        """Name of the image dataset of a task, in a list; an empty list if it uses a table."""
         data = self.config["wrif"]["tasks"][name]["data"]
         return [data] if data in self.config["datasets"] else []
 
     # --- files that experiments share ---
 
     def of_experiments(self, pattern):
-        """A path pattern for every experiment to run."""
+        """The paths of a pattern for every experiment of `experiments`."""
         return [pattern.format(experiment=name) for name in self.experiments()]
 
     def dataset_file(self, name):
-        """The file of a dataset."""
+        """Path of the file of a dataset."""
         return f"results/datasets/{name}.safetensors"
 
     def dataset_of(self, wildcards):
-        """The file of the dataset that the wildcards name, directly or through an experiment."""
+        """Path of the dataset that the wildcards name, directly or through an experiment."""
         name = getattr(wildcards, "dataset", None) or self.setting(wildcards, "dataset")
         return self.dataset_file(name)
 
     def activations_of(self, wildcards):
-        """The activations that an experiment shares with all of its dataset, backbone and size."""
+        """Path of an experiment's activations.
+
+        Experiments with the same dataset, backbone and image size share them.
+        """
         block = self.experiment_block(wildcards.experiment)
         name = f"{block['dataset']}/{block['backbone']}/{block['image_size']}"
         return f"results/activations/{name}.safetensors"
 
     def people_of(self, wildcards):
-        """What people say of the labels of an experiment's dataset, if they were asked."""
+        """Path of the human labels of an experiment's dataset, in a list; empty without any."""
         known = self.setting(wildcards, "dataset") == self.config["human_labels"]["dataset"]
         return ["results/human_labels.safetensors"] if known else []
 
     # --- provenance ---
 
     def records(self, names=None):
-        """Provenance records of the datasets and backbones of experiments, of all unless named."""
+        """Provenance records of the datasets and backbones of experiments.
+
+        These are the experiments in `names`, or all to run.
+        """
         blocks = [self.config["experiments"][name] for name in names or self.experiments()]
         return sorted(
             {f"results/datasets/{block['dataset']}.json" for block in blocks}
@@ -200,11 +237,11 @@ class Plan:
         return sorted({*self.records(self.chosen_experiments()), *named})
 
     def published_config(self):
-        """The configuration without the folders of this machine."""
-        own = dict(self.config)
-        own["data"] = {"sources": self.config["data"]["sources"]}
-        own["datasets"] = {
+        """The configuration without paths on this machine."""
+        published = dict(self.config)
+        published["data"] = {"sources": self.config["data"]["sources"]}
+        published["datasets"] = {
             name: {key: value for key, value in block.items() if key not in ("path", "test_path")}
             for name, block in self.config["datasets"].items()
         }
-        return stable(own)
+        return stable(published)

@@ -1,11 +1,11 @@
-"""What the paper says: its claims and numbers, from workflow/resources."""
+"""The paper's claims and numbers, from workflow/resources."""
 
 import csv
 from functools import cache
 from pathlib import Path
 
 RESOURCES = Path(__file__).resolve().parents[1] / "resources"
-# Experiments that claims of the paper are about.
+# Experiments that the paper makes claims about.
 EXPERIMENTS = ("cifar10", "cifar10_5k")
 
 
@@ -17,12 +17,12 @@ def rows(name):
 
 
 def claims():
-    """Every claim of the paper, and which result decides it."""
+    """Rows of paper_claims.csv: each claim, and the result that decides it."""
     return rows("paper_claims.csv")
 
 
 def values(experiment):
-    """The paper's numbers for an experiment, by quantity; empty where the paper has none."""
+    """The paper's numbers for an experiment, by quantity; an empty dict if it gives none."""
     return {
         claim["quantity"]: float(claim["paper_value"])
         for claim in claims()
@@ -32,12 +32,12 @@ def values(experiment):
 
 def detection():
     """The paper's numbers for label noise, by experiment, setting and metric (shares, not %)."""
-    found = values("cifar10")
-    names = ("auroc", "average_precision", "separation", "recall_20")
-    own = {name: found[name] for name in names}
-    return {"cifar10": {"uniform_10": own | {"recall_20": own["recall_20"] / 100}}}
+    numbers = values("cifar10")
+    names = ("auroc", "average_precision", "separation")
+    shares = {name: numbers[name] for name in names} | {"recall_20": numbers["recall_20"] / 100}
+    return {"cifar10": {"uniform_10": shares}}
 
 
 def share_certified():
-    """Share of pairs that the paper certifies in the natural metric."""
+    """Share of pairs that the paper certifies in the natural metric, between 0 and 1."""
     return values("cifar10")["certified_natural"] / 100

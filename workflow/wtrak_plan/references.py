@@ -1,21 +1,25 @@
-"""Mistakes that a schema cannot see: names that point nowhere, and sizes that do not fit."""
+"""Find mistakes that a schema cannot see: names that do not exist, and values that do not fit."""
 
 from pathlib import Path
 
 from wtrak_plan import paper
+from wtrak_plan.experiments import Plan
 
-# Tables that scikit-learn ships, which convex models may be on.
+# Tables that scikit-learn ships; tasks for convex models may use them.
 EMBEDDED_TABLES = ("breast_cancer", "diabetes", "wine")
 
 
 def broken_references(config):
-    """What is wrong between keys of a configuration that its schema admits, as a list of str."""
+    """Describe mistakes that involve several keys, as a list of str.
+
+    The configuration must fit the schema.
+    """
     checks = (_data, _experiments, _assumptions, _convex, _removal, _claims, _labels, _sizes)
     return [problem for check in checks for problem in check(config)]
 
 
 def _missing(config, key, name, section, also=()):
-    """A sentence if `name`, the value of `key`, is not in a section and not among `also`."""
+    """Yield a sentence if `name`, the value of `key`, is neither in a section nor in `also`."""
     known = config
     for part in section.split("."):
         known = known[part]
@@ -36,7 +40,7 @@ def _range(key, bounds):
 
 
 def _data(config):
-    """Folders that exist; sources of datasets, which have a format; sources of weights, without."""
+    """Check that folders exist, that sources of datasets have a format, and of weights none."""
     formats = {
         name: ["format" in source for source in sources]
         for name, sources in config["data"]["sources"].items()
@@ -72,7 +76,20 @@ def _data(config):
         yield from _missing(config, "ood.datasets", name, "datasets")
 
 
+def _same_labels(section, labels):
+    """Yield a sentence for each label that two blocks of a section share."""
+    owners = {}
+    for name, label in sorted(labels.items()):
+        if owners.setdefault(label, name) != name:
+            yield (
+                f"{section}.{name}.label: {label!r} is also the label of {owners[label]!r}; "
+                "figures and tables could not tell them apart"
+            )
+
+
 def _experiments(config):
+    plan = Plan(config)
+    yield from _same_labels("experiments", plan.labels(plan.chosen_experiments()))
     for name, block in config["experiments"].items():
         for field in ("dataset", "backbone", "head"):
             if not isinstance(block[field], dict):
@@ -118,30 +135,30 @@ def _convex(config):
     name = config["robustness_gap"]["task"]
     yield from _missing(config, "robustness_gap.task", name, "wrif.tasks")
     if config["wrif"]["tasks"].get(name, {}).get("model", "logistic") != "logistic":
-        yield f"robustness_gap.task: {name!r} is not of the logistic model"
+        yield f"robustness_gap.task: {name!r} is not a task of the logistic model"
 
 
 def _removal(config):
     if config["removal"]["experiments"] != "all":
         for name in config["removal"]["experiments"]:
             yield from _missing(config, "removal.experiments", name, "experiments")
-    anew = config["retraining"]
-    yield from _missing(config, "retraining.dataset", anew["dataset"], "datasets")
-    if "kind" in config["datasets"].get(anew["dataset"], {}):
-        yield f"retraining.dataset: {anew['dataset']!r} is a folder of images"
-    parts, count = anew["subsets"]["parts"], anew["subsets"]["count"]
+    retraining = config["retraining"]
+    yield from _missing(config, "retraining.dataset", retraining["dataset"], "datasets")
+    if "kind" in config["datasets"].get(retraining["dataset"], {}):
+        yield f"retraining.dataset: {retraining['dataset']!r} is a folder of images"
+    parts, count = retraining["subsets"]["parts"], retraining["subsets"]["count"]
     if parts > count:
         yield f"retraining.subsets.parts: {parts} is more than count, {count}"
     yield from _rising("removal.shares", config["removal"]["shares"])
-    yield from _rising("retraining.removal.shares", anew["removal"]["shares"])
+    yield from _rising("retraining.removal.shares", retraining["removal"]["shares"])
 
 
 def _claims(config):
-    for name, own in config["claims"]["stand_ins"].items():
-        yield from _missing(config, f"claims.stand_ins.{name}", own, "experiments")
+    for name, stand_in in config["claims"]["stand_ins"].items():
+        yield from _missing(config, f"claims.stand_ins.{name}", stand_in, "experiments")
     for claim in paper.claims():
         if claim["rule"] not in config["claims"]["rules"]:
-            yield f"claims.rules: {claim['rule']!r} is missing, which {claim['id']} needs"
+            yield f"claims.rules: {claim['rule']!r} is missing; the claim {claim['id']} needs it"
 
 
 def _labels(config):
@@ -149,7 +166,7 @@ def _labels(config):
     tracin = block["tracin"]
     yield from _missing(config, "label_noise.tracin", tracin, "heads")
     if config["heads"].get(tracin, {}).get("optimizer") == "lbfgs":
-        yield f"label_noise.tracin: {tracin!r} is of lbfgs, which has no epochs"
+        yield f"label_noise.tracin: {tracin!r} uses lbfgs, which has no epochs; name an adam or sgd"
     fits = block["fits"]
     yield from _missing(config, "label_noise.fits.experiment", fits["experiment"], "experiments")
     yield from _missing(config, "label_noise.fits.setting", fits["setting"], "label_noise.settings")
@@ -162,6 +179,8 @@ def _labels(config):
                     f"at n_train {n_train} in label_noise.fits"
                 )
     yield from _missing(config, "label_noise.figure", block["figure"], "label_noise.settings")
+    noise_labels = {name: Plan(config).noise_label(name) for name in block["settings"]}
+    yield from _same_labels("label_noise.settings", noise_labels)
     known = config["human_labels"]["dataset"]
     for name, noise in block["settings"].items():
         key = f"label_noise.settings.{name}.experiments"
@@ -169,7 +188,7 @@ def _labels(config):
             yield from _missing(config, key, experiment, "experiments")
             dataset = config["experiments"].get(experiment, {}).get("dataset")
             if noise["kind"] == "human" and dataset not in (known, None):
-                yield (f"{key}: human labels are of {known}, and {experiment!r} is of {dataset}")
+                yield f"{key}: human labels are for {known}, but {experiment!r} is on {dataset}"
 
 
 def _sizes(config):

@@ -1,9 +1,10 @@
-"""What an edit re-runs, and which jobs stand behind a result.
+"""Decide which jobs an edit re-runs, and find the jobs behind a result.
 
-Snakemake compares what a job was made with only while the job's own record exists, and compares
-parameters as a set of values without their names. After an edit and a failed job, an intermediate
-file and its record are gone, and what follows from it would pass as finished. Therefore every job
-has a parameter ``made_from``: one hash of its own parameters and of those of every job behind it.
+Snakemake alone would miss some changes. It compares parameters as a set of values without their
+names, and only while the job's record exists. After an edit and a failed job, an intermediate file
+and its record are gone, and results that were made from the old file pass as finished. Therefore
+every job gets a parameter ``made_from``: a hash of its own parameters and of the parameters of
+every job behind it.
 """
 
 import ast
@@ -27,7 +28,7 @@ def _parsed(path):
 @cache
 def imported(path):
     """Files of the library that a Python file imports directly, as a set of paths."""
-    found = set()
+    files = set()
     for node in ast.walk(_parsed(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -42,33 +43,34 @@ def imported(path):
             # A package's __init__ runs whenever a module of it is imported.
             for depth in range(1, len(parts) + 1):
                 base = LIBRARY.joinpath(*parts[:depth])
-                found.update(
+                files.update(
                     file
                     for file in (base.with_suffix(".py"), base / "__init__.py")
                     if file.is_file()
                 )
-    return found
+    return files
 
 
 @cache
 def meaning(path):
-    """Hash of what a Python file does: of its syntax tree, without docstrings.
+    """Hash of what a file does.
 
-    Comments, formatting and docstrings have no part in it, nor has the version of Python. Of any
-    other file it is that of its bytes.
+    For a Python file it is the hash of the syntax tree without docstrings. Comments, formatting,
+    docstrings and the version of Python do not change it. For any other file it is the hash of its
+    bytes.
     """
     if path.suffix != ".py":
         return hashlib.sha256(path.read_bytes()).hexdigest()[:10]
     return hashlib.sha256(repr(_described(_parsed(path))).encode()).hexdigest()[:10]
 
 
-# Of some versions of Python only, or the same for every use of a name.
+# Fields that only some versions of Python have, or that repeat what a node's place already says.
 _NO_MEANING = {"ctx", "kind", "type_comment", "type_ignores"}
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _described(node):
-    """A syntax tree as nested lists; what is empty is left out, as versions differ in it."""
+    """A syntax tree as nested lists, without empty fields, in which versions of Python differ."""
     if isinstance(node, list):
         return [_described(item) for item in node]
     if not isinstance(node, ast.AST):
@@ -85,12 +87,11 @@ def _described(node):
 
 @cache
 def code(script):
-    """Hash of the meaning of a script and of all it imports here, as a list for ``params``.
+    """Hashes of a script, of the library modules it imports and of their templates.
 
-    A template, which bears the name of its module, counts with it.
-
-    Snakemake sees no edit of an imported module, and takes an edited comment for an edit. As a
-    parameter, this list re-runs exactly the rules whose results an edit may change.
+    Snakemake does not notice edits of imported modules, and re-runs a rule after any edit of a
+    comment. With this list among its ``params``, a rule re-runs exactly when an edit may change its
+    results. A template is an HTML file with the name of its module.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def code(script):
 
 
 class Lineage:
-    """The jobs behind each file, found through the rules' own patterns and input functions.
+    """The jobs behind each file, found through the patterns and input functions of the rules.
 
     A job is a pair of a rule and a sorted tuple of its wildcards, as (name, value) pairs.
 
@@ -123,7 +124,7 @@ class Lineage:
     rules : iterable of snakemake.rules.Rule
         Every rule of the workflow.
     folder : path
-        Rules of files in it are ours. Those of a workflow that takes this one as a module are not.
+        Only rules of files in this folder count. Another workflow may use this one as a module.
     """
 
     def __init__(self, rules, folder):
@@ -144,12 +145,14 @@ class Lineage:
             If several rules make it.
         """
         if path not in self._makers:
-            found = [rule for rule in self._rules if rule.is_producer(path)]
-            if len(found) > 1:
-                names = ", ".join(sorted(rule.name for rule in found))
+            makers = [rule for rule in self._rules if rule.is_producer(path)]
+            if len(makers) > 1:
+                names = ", ".join(sorted(rule.name for rule in makers))
                 raise WorkflowError(f"{path}: more than one rule makes this file: {names}")
             self._makers[path] = (
-                (found[0], tuple(sorted(found[0].get_wildcards(path).items()))) if found else None
+                (makers[0], tuple(sorted(makers[0].get_wildcards(path).items())))
+                if makers
+                else None
             )
         return self._makers[path]
 
@@ -161,36 +164,36 @@ class Lineage:
         return self._inputs[job]
 
     def hash_of(self, job):
-        """Hash of a job's parameters by name, its inputs, and this hash of whatever makes those.
+        """Hash of a job's wildcards, its named parameters, its inputs, and the jobs behind those.
 
         As in Snakemake, parameters that are functions of more than the wildcards do not count.
         """
         if job not in self._hashes:
             rule, wildcards = job
             values = Wildcards(fromdict=dict(wildcards))
-            own = {
+            parameters = {
                 name: value(values) if callable(value) else value
                 for name, value in rule.params.items()
                 if name != "made_from" and not rule._is_deriving_function(value)
             }
             makers = ((path, self.maker(path)) for path in self.inputs(job))
             behind = [(path, maker and self.hash_of(maker)) for path, maker in makers]
-            record = json.dumps([wildcards, own, behind], sort_keys=True, default=repr)
+            record = json.dumps([wildcards, parameters, behind], sort_keys=True, default=repr)
             self._hashes[job] = hashlib.sha256(record.encode()).hexdigest()[:16]
         return self._hashes[job]
 
     def jobs_behind(self, paths):
-        """Every job that files are made by, directly or not, as a set."""
-        found, queue = set(), [self.maker(path) for path in paths]
+        """The set of jobs that make some files, and all jobs that those depend on."""
+        jobs, queue = set(), [self.maker(path) for path in paths]
         while queue:
             job = queue.pop()
-            if job and job not in found:
-                found.add(job)
+            if job and job not in jobs:
+                jobs.add(job)
                 queue += [self.maker(path) for path in self.inputs(job)]
-        return found
+        return jobs
 
     def records_behind(self, paths):
-        """Log and benchmark files of these jobs, as a dict of two sorted lists."""
+        """Sorted log and benchmark files of the jobs behind some files, by kind."""
         logs, benchmarks = set(), set()
         for rule, wildcards in self.jobs_behind(paths):
             logs |= {str(path.apply_wildcards(dict(wildcards))) for path in rule.log}

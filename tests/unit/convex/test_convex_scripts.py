@@ -289,4 +289,4 @@ def test_gap_compares_both_models_on_the_same_draws(folder):
     )
     assert (folder / "f.svg").read_text("utf-8").startswith("<?xml")
     printed = pd.read_csv(folder / "f.csv").set_index("what")["value"]
-    assert printed["networks trained anew"] == 4
+    assert printed["networks retrained"] == 4

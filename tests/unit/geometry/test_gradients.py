@@ -134,7 +134,7 @@ def test_rows_stay_aligned_with_their_dataset_index():
 
 def test_factors_out_of_step_are_refused():
     """Residuals of one subset would be paired with activations of another."""
-    with pytest.raises(WtrakError, match="out of step"):
+    with pytest.raises(WtrakError, match="differ in number"):
         Gradients(np.zeros((3, 2)), np.zeros((4, 2), np.float32), np.arange(3))
 
 

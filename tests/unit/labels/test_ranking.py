@@ -197,6 +197,7 @@ def test_table_8_counts_what_people_say(tmp_path):
         outputs,
         inputs={"suspects": ["s.csv", "t.csv"], "provenance": ["r.json"]},
         experiments=["one", "other"],
+        labels={"one": "the first", "other": "the second"},
         top=[4, 8, 100],
         notice="",
     )
@@ -211,4 +212,5 @@ def test_table_8_counts_what_people_say(tmp_path):
     assert (every["suggested_differs"], every["people_differ"]) == (3 / 8, 3 / 8)
     assert len(table.loc["one"]) == 4
     assert table.loc["other"][["people_differ", "people_agree"]].isna().all().all()
-    assert "–" in (tmp_path / "table.md").read_text("utf-8")
+    shown = (tmp_path / "table.md").read_text("utf-8")
+    assert "–" in shown and "the second" in shown

@@ -33,7 +33,9 @@ def test_lists_hold_for_experiments_that_run_alone(chosen):
 
 def test_variations_lie_over_their_experiment():
     """A variation would run with the settings of its experiment, or with none of them."""
-    plan, own = plan_of(), CONFIG["experiments"]["digits"]
+    plan, own = plan_of(), dict(CONFIG["experiments"]["digits"])
+    # A label is no setting: a new one computes nothing again.
+    del own["label"]
     assert plan.experiment_block("digits") == own
     assert plan.experiment_block("digits__margin") == own | {"gradient": "margin"}
     refitted = plan.experiment_block("digits__adam_1_500")
@@ -55,6 +57,45 @@ def test_a_fit_that_is_an_experiment_goes_by_its_name():
     assert [fit["name"] for fit in plan.fits()] == ["digits", f"digits__{head}_9"]
     plan.config["run"] = {"experiments": ["digits_half"]}
     assert plan.fits() == []
+
+
+def test_labels_name_experiments_and_noise_for_readers():
+    """A code name would reach a figure, or a label name another size than was computed."""
+    plan = plan_of()
+    blocks, settings = plan.config["experiments"], plan.config["label_noise"]["settings"]
+    blocks["digits"] |= {"label": "digits, n = {n_train}", "n_train": 1200}
+    del blocks["digits_half"]["label"], settings["pair_10"]["label"]
+    assert plan.labels(["digits_half", "digits"]) == {
+        "digits_half": "digits_half",
+        "digits": "digits, n = 1,200",
+    }
+    blocks["digits"]["n_train"] = "all"
+    assert plan.label_of("digits") == "digits, n = all"
+    settings["uniform_10"]["label"] = "ten"
+    assert plan.noise_label("pair_10") == "pair_10"
+    # Human labels are of CIFAR-10, which the quick run leaves out.
+    assert plan.noise_labels() == {"uniform_10": "ten", "pair_10": "pair_10"}
+
+
+def test_experiments_that_run_have_labels_of_their_own():
+    """Two curves of a figure would have one name, or a label of an unused experiment stop a run."""
+    config = copy.deepcopy(CONFIG)
+    for block in config["experiments"].values():
+        block["label"] = "the same"
+    (problem,) = problems_of(config)
+    assert problem.startswith("experiments.digits_half.label: 'the same'")
+    config["run"]["experiments"] = ["digits"]
+    assert not problems_of(config)
+
+
+def test_a_label_changes_no_job_that_computes():
+    """Heads would be fitted again to the same labels because a legend says something else."""
+    plan = plan_of()
+    before = plan.experiment_block("digits__margin"), plan.noise_block("uniform_10"), plan.fits()
+    plan.config["experiments"]["digits"]["label"] = "another"
+    plan.config["label_noise"]["settings"]["uniform_10"]["label"] = "another"
+    after = plan.experiment_block("digits__margin"), plan.noise_block("uniform_10"), plan.fits()
+    assert before == after and plan.noise_block("uniform_10") == {"kind": "uniform", "rate": 0.1}
 
 
 def test_a_folder_of_images_follows_its_files(tmp_path):

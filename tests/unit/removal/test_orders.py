@@ -212,12 +212,13 @@ def test_script_refits_without_the_removed_points(data):
     write_json(folder / "r.json", {"dataset": "mine"})
     shared = {"inputs": {name: [path] for name, path in outputs.items()}}
     shared["inputs"]["provenance"] = ["r.json"]
-    shared |= {"experiments": ["mine"], "notice": ""}
+    shared |= {"experiments": ["mine"], "labels": {"mine": "my data"}, "notice": ""}
     call(fig7_script, folder, {"svg": "f.svg", "pdf": "f.pdf"}, **shared)
     assert (folder / "f.svg").read_text("utf-8").startswith("<?xml")
     documents = {suffix: f"t.{suffix}" for suffix in ("csv", "numbers", "md", "tex", "html")}
     call(table10_script, folder, documents, **shared, looked_at=0.2)
-    assert "certified" in (folder / "t.md").read_text("utf-8")
+    shown = (folder / "t.md").read_text("utf-8")
+    assert "certified" in shown and "my data" in shown
     long = pd.read_csv(folder / "t.csv").set_index(["quantity", "arm", "of"])["value"]
     gain = curves[(curves["arm"] == "loss") & (curves["share"] == 0.3)]["accuracy"].mean()
     gain -= curves[curves["arm"] == "none"]["accuracy"].mean()

@@ -113,7 +113,7 @@ def test_rows_that_nothing_shows_are_seen(written):
 def test_a_digit_without_a_number_is_refused():
     """A new column could show text that no file holds as a number."""
     for cell in ("12", 12, "ε = 0.1", "∞"):
-        with pytest.raises(WtrakError, match="only text"):
+        with pytest.raises(WtrakError, match="text without a number"):
             numbers_of({"Part": pd.DataFrame({"name": ["a"], "b": [cell]})})
     twice = pd.DataFrame([["a", CELLS["plain"], CELLS["count"]]], columns=["name", "b", "b "])
     with pytest.raises(WtrakError, match="two columns"):

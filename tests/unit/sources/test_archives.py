@@ -181,7 +181,7 @@ def test_damaged_archive_is_refused(tmp_path, case):
     """If it failed, a damaged archive would end the workflow and not only this source."""
     path = tmp_path / "archive"
     path.write_bytes(DAMAGED[case])
-    with pytest.raises(SourceError, match="archive is damaged, or truncated, or no archive"):
+    with pytest.raises(SourceError, match="archive is damaged, or truncated, or not an archive"):
         read_members(path, ["a.bin"])
 
 

@@ -323,11 +323,11 @@ def test_mnist_decodes_alike_plain_and_packed(mnist, tmp_path, packed):
 
 def damaged_idx(files):
     labels = files["t10k-labels-idx1-ubyte"]
-    yield "short", labels[:-1], "no IDX file"
-    yield "long", labels + b"\0", "no IDX file"
-    yield "other header", b"\0" * 8 + labels[8:], "no IDX file"
+    yield "short", labels[:-1], "not an IDX file"
+    yield "long", labels + b"\0", "not an IDX file"
+    yield "other header", b"\0" * 8 + labels[8:], "not an IDX file"
     yield "label 10", labels[:-1] + b"\x0a", "label above 9"
-    yield "HTML", HTML, "no IDX file"
+    yield "HTML", HTML, "not an IDX file"
 
 
 def test_damaged_mnist_is_refused_by_name(mnist, tmp_path):
@@ -353,7 +353,7 @@ def test_packed_mnist_that_is_cut_or_a_bomb_is_refused(mnist, tmp_path):
         (packed[name][:-20], "truncated or damaged"),
         (packed[name][:50] + b"damage" + packed[name][56:], "damaged|no IDX"),
         (HTML, "truncated or damaged"),
-        (bomb, "no IDX file"),
+        (bomb, "not an IDX file"),
     ):
         make_folder(tmp_path / "mnist", (packed | {name: blob}).items())
         with pytest.raises(WtrakError, match=f"t10k-labels-idx1-ubyte.*({reason})"):

@@ -1,10 +1,10 @@
-"""The exceptions that a user is meant to read."""
+"""Exceptions whose messages are written for users."""
 
 import contextlib
 
 
 class WtrakError(Exception):
-    """Something is wrong with the inputs; the message says what, where, and what to do."""
+    """An input is wrong. The message says what is wrong, where, and what to do."""
 
 
 class SourceError(WtrakError):

@@ -1,4 +1,4 @@
-"""How far the paper's numbers move under what it leaves unstated, with its own drawn in."""
+"""Draw the range of the paper's numbers over choices that it does not state."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -18,12 +18,12 @@ QUANTITIES = {
 }
 COLORS = dict(zip(("", *AGGREGATES), ("black", *EXPERIMENTS[:3]), strict=True))
 OFFSETS = {"": 0.0, "max": 0.24, "median": 0.0, "mean": -0.24}
-# Spectral constants a little below those of the gradient.
+# Spectral constants are drawn a little below those of the gradient.
 LOWER = {"gradient": 0.05, "spectral": -0.05, "": 0.0}
 
 
 def draw(axis, found, order, default):
-    """A row for each variation: the range over ridges and labels, and a mark at the default."""
+    """Draw for each variation the range over ridges and labels, and a mark at the default."""
     for (variation, definition, aggregate), part in found.groupby(
         ["variation", "definition", "aggregate"]
     ):
@@ -71,7 +71,7 @@ def main(smk):
             axis.set_title(title)
             axis.grid(axis="y", visible=False)
         row[0].set_yticks([-k for k in range(len(order))], order)
-        row[0].set_ylabel(name)
+        row[0].set_ylabel(smk.params.labels[name])
     marks = {f"{name} over pairs": {"color": COLORS[name], "marker": "o"} for name in AGGREGATES}
     marks["spectral bound"] = {
         "color": NEUTRAL,
@@ -86,9 +86,9 @@ def main(smk):
     figure.legend(handles, labels, loc="outside upper center", ncols=6)
     records = [read_json(path) for path in smk.input.provenance]
     footer = (
-        "Marks: configured ridge and test label. Lines: least to most over all ridges and labels. "
-        "Pairs certified: natural intervals, at the ε at which the experiment as configured "
-        "certifies the paper's share."
+        "Marks: configured ridge and test label. Lines: range over all ridges and labels. "
+        "Pairs certified: natural metric, at the ε at which the configured experiment certifies "
+        "the paper's share."
     )
     line = provenance_line(records, smk.params.notice)
     save_figure(figure, *smk.output, f"{footer} {line}")

@@ -1,4 +1,4 @@
-"""Which choices that the paper leaves unstated give its numbers, if any."""
+"""Write the table of the paper's numbers under choices that it does not state."""
 
 import pandas as pd
 
@@ -9,44 +9,45 @@ from wtrak.reporting.cells import percentage, plain
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import Cell, number, write_documents
 
-TITLE = "What the paper leaves unstated"
+TITLE = "Choices that the paper does not state"
 EUCLIDEAN, NATURAL = "score per unit of |phi|", "score per unit of natural distance"
 RIDGE = "|phi|^2"
-# Title and unit of each.
+# Title and unit of each quantity.
 QUANTITIES = {
     "condition_number": ("κ(Q)", "ratio"),
     "lipschitz_euclidean": ("Euclidean L", EUCLIDEAN),
     "lipschitz_natural": ("natural L", NATURAL),
     "reduction": ("reduction", "ratio"),
 }
-# Pairs whose scores are equal up to rounding are certified at no radius worth the name.
+# Scores that are equal up to rounding give radii below this, in deletions; they count as zero.
 NEGLIGIBLE = 1e-9
-# What one reading has to meet at once; the reduction follows from the last two.
+# The numbers that one combination of choices should give at once. The reduction follows from the
+# last two.
 JOINT = ("condition_number", "lipschitz_euclidean", "lipschitz_natural")
 
 
 def in_words(row):
-    """A reading but for its ridge: variation, test label, and how the number is taken."""
+    """A combination of choices in words: variation, test label, definition and aggregate of L."""
     words = [row["variation"], row["test_label"].replace("_", " ")]
     return ", ".join(words + [row[key] for key in ("definition", "aggregate") if row.get(key)])
 
 
-def display_reach(found, papers):
-    """Each of the paper's numbers, the range over all readings, and the nearest one."""
+def display_reach(by_experiment, papers, labels):
+    """Each of the paper's numbers, the range of ours over all choices, and the nearest of ours."""
     rows = []
-    for name, numbers_of in found.items():
+    for name, ours in by_experiment.items():
         for quantity, (title, unit) in QUANTITIES.items():
             paper = papers[name].get(quantity)
             if paper is None:
                 continue
-            of = numbers_of[numbers_of["quantity"] == quantity]
-            best = nearest(of, paper)
-            low, high = of["value"].min(), of["value"].max()
+            group = ours[ours["quantity"] == quantity]
+            best = nearest(group, paper)
+            low, high = group["value"].min(), group["value"].max()
             rows.append(
                 {
-                    "experiment": name,
+                    "experiment": labels[name],
                     "quantity": title,
-                    "nearest reading": in_words(best),
+                    "nearest choices": in_words(best),
                     "λ": plain(best["ridge"], RIDGE),
                     "paper": plain(paper, unit),
                     "lowest": plain(low, unit),
@@ -58,15 +59,19 @@ def display_reach(found, papers):
     return as_text(rows, 3)
 
 
-def display_joint(found, papers):
-    """The readings nearest to κ and both constants at once."""
+def display_joint(by_experiment, papers, labels):
+    """The three combinations of choices that come nearest to κ and both constants at once."""
     rows = []
-    for name, joint in joints_of(found, papers).items():
+    for name, joint in joints_of(by_experiment, papers).items():
         for _, row in joint.head(3).iterrows():
             reduction = row["lipschitz_euclidean"] / row["lipschitz_natural"]
             values = {quantity: row[quantity] for quantity in JOINT} | {"reduction": reduction}
             rows.append(
-                {"experiment": name, "reading": in_words(row), "λ": plain(row["ridge"], RIDGE)}
+                {
+                    "experiment": labels[name],
+                    "choices": in_words(row),
+                    "λ": plain(row["ridge"], RIDGE),
+                }
                 | {
                     title: plain(values[quantity], unit)
                     for quantity, (title, unit) in QUANTITIES.items()
@@ -82,34 +87,37 @@ def times(factor):
 
 
 def radius(deletions):
-    """A radius in deletions; where too many scores are equal the share is not reached."""
+    """A radius in deletions; "never" where so many scores are equal that no radius is positive."""
     return plain(deletions, "deletions") if deletions > NEGLIGIBLE else "never"
 
 
-def joints_of(found, papers):
+def joints_of(by_experiment, papers):
     """`joint_distances` of every experiment for which the paper has all numbers."""
     return {
-        name: joint_distances(numbers_of, papers[name], JOINT)
-        for name, numbers_of in found.items()
+        name: joint_distances(ours, papers[name], JOINT)
+        for name, ours in by_experiment.items()
         if set(JOINT) <= set(papers[name])
     }
 
 
-def display_shared(found, papers):
-    """The readings nearest to the numbers of all experiments; empty where there is but one."""
-    joints = joints_of(found, papers)
+def display_shared(by_experiment, papers, labels):
+    """The five combinations nearest to the paper's numbers of all experiments at once.
+
+    The table is empty for a single experiment.
+    """
+    joints = joints_of(by_experiment, papers)
     if len(joints) < 2:
         return as_text([], 1)
     rows = [
-        {"reading": in_words(row), "λ": plain(row["ridge"], RIDGE)}
-        | {f"{name}, off by up to": times(row[f"factor of {name}"]) for name in joints}
+        {"choices": in_words(row), "λ": plain(row["ridge"], RIDGE)}
+        | {f"{labels[name]}: off by up to": times(row[f"factor of {name}"]) for name in joints}
         for _, row in shared_distances(joints).head(5).iterrows()
     ]
     return as_text(rows, 1)
 
 
-def display_rows(name, readings):
-    """Readings of one experiment as rows of numbers."""
+def display_rows(label, readings):
+    """Numbers of one experiment, one row for each combination of choices."""
     reduction = readings["gradient_median"] / readings["natural_median"]
     columns = {
         "λ": [plain(value, RIDGE) for value in readings["ridge"]],
@@ -120,10 +128,12 @@ def display_rows(name, readings):
         "natural L, median": [plain(value, NATURAL) for value in readings["natural_median"]],
         "reduction, median": [plain(value, "ratio") for value in reduction],
         "natural pairs, same ε": list(map(percentage, readings["natural_share"])),
-        "same deletions": list(map(percentage, readings["natural_share_in_deletions"])),
+        "natural pairs, same deletions": list(
+            map(percentage, readings["natural_share_in_deletions"])
+        ),
         "deletions at the paper's share": list(map(radius, readings["deletions_at_paper_share"])),
     }
-    frame = pd.DataFrame({"experiment": name, "variation": readings["variation"]} | columns)
+    frame = pd.DataFrame({"experiment": label, "variation": readings["variation"]} | columns)
     frame.attrs["text_columns"] = 2
     return frame
 
@@ -135,26 +145,33 @@ def as_text(rows, text_columns):
 
 
 def main(smk):
-    papers = smk.params.paper
-    every = pd.concat(map(read_csv, smk.input.readings), ignore_index=True)
-    readings = dict(iter(every.groupby("experiment", sort=False)))
-    found = {name: numbers(frame) for name, frame in readings.items()}
+    papers, labels = smk.params.paper, smk.params.labels
+    all_readings = pd.concat(map(read_csv, smk.input.readings), ignore_index=True)
+    readings = dict(iter(all_readings.groupby("experiment", sort=False)))
+    by_experiment = {name: numbers(frame) for name, frame in readings.items()}
     by_variation, by_ridge = [], []
     for name, frame in readings.items():
         default = smk.params.defaults[name]
         labelled = frame[frame["test_label"] == default["test_label"]]
-        by_variation.append(display_rows(name, labelled[labelled["ridge"] == default["ridge"]]))
+        at_ridge = labelled[labelled["ridge"] == default["ridge"]]
+        by_variation.append(display_rows(labels[name], at_ridge))
         first = frame["variation"].iloc[0]
-        by_ridge.append(display_rows(name, labelled[labelled["variation"] == first]))
+        by_ridge.append(display_rows(labels[name], labelled[labelled["variation"] == first]))
     parts = {
-        "The paper's numbers against the range of all readings": display_reach(found, papers),
-        "The single readings nearest to κ and both constants at once": display_joint(found, papers),
-        "The same for all experiments at once": display_shared(found, papers),
-        "One thing varied, configured ridge and test label": joined(by_variation),
-        "The ridge varied": joined(by_ridge),
+        "The paper's numbers and the range of ours over all choices": display_reach(
+            by_experiment, papers, labels
+        ),
+        "Combinations of choices nearest to κ and both constants at once": display_joint(
+            by_experiment, papers, labels
+        ),
+        "Combinations of choices nearest for all experiments at once": display_shared(
+            by_experiment, papers, labels
+        ),
+        "One choice varied, at the configured ridge and test label": joined(by_variation),
+        "Only the ridge varied": joined(by_ridge),
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
-    write_csv(smk.output.csv, every)
+    write_csv(smk.output.csv, all_readings)
     shown = {heading: part for heading, part in parts.items() if len(part)}
     write_documents(smk.output, TITLE, shown, footer, "tab:assumptions")
 

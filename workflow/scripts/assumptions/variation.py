@@ -1,4 +1,4 @@
-"""Table 1's quantities of one experiment under one variation, both test labels and every ridge."""
+"""Compute the quantities of Table 1 for one variation, both test labels and every ridge."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ LABELS = ("true_label", "predicted")
 
 
 def sample_pairs(rng, m, n, pairs_per_test):
-    """Test points and distinct training points i, j of sampled pairs, shape (3, P)."""
+    """Sampled pairs, shape (3, P): a test point and two distinct training points i and j."""
     t = np.repeat(np.arange(m), pairs_per_test)
     i = rng.integers(n, size=len(t))
     j = (i + rng.integers(1, n, size=len(t))) % n
@@ -42,7 +42,7 @@ def main(smk):
     n = len(train)
     if m > len(tests["true_label"]):
         raise WtrakError(
-            f"{m} test points are to be read, but there are {len(tests['true_label'])}"
+            f"assumptions.n_test is {m}, but there are {len(tests['true_label'])} test points"
         )
     rng = np.random.default_rng(smk.params.seed)
     pairs = sample_pairs(rng, m, n, smk.params.pairs_per_test)
@@ -55,7 +55,7 @@ def main(smk):
     of_train, products = norms_and_products(
         basis, train, ridges, torch.cat(queries), block_size=block_size
     )
-    # Where the basis is not complete, or residuals sum to zero, Q has λ itself as eigenvalue.
+    # The smallest eigenvalue of Q is λ if the basis is incomplete or residuals sum to zero.
     full = len(basis.eigenvalues) == basis.dimension and not sums_to_zero(smk.params.gradient)
     largest, smallest = (float(basis.eigenvalues[k]) for k in (0, -1))
     frontier = read_json(smk.input.frontier)
@@ -63,7 +63,7 @@ def main(smk):
     reference = frontier["at_paper_share"]["natural"] or {"epsilon": np.nan, "deletions": np.nan}
 
     rows = []
-    with progress(len(LABELS) * len(ridges), "readings", "readings") as advance:
+    with progress(len(LABELS) * len(ridges), "variation", "settings") as advance:
         for position, (label, test) in enumerate(tests.items()):
             of_test, _ = norms_and_products(basis, test, ridges, nothing, block_size=block_size)
             for k, ridge in enumerate(ridges):
@@ -76,18 +76,18 @@ def main(smk):
                     "kappa": (largest + ridge) / smallest_of_q,
                     "one_deletion": unit,
                 }
-                found = constants(of_train, of_test, k, smallest_of_q)
-                for name, lipschitz in found.items():
+                lipschitz_constants = constants(of_train, of_test, k, smallest_of_q)
+                for name, lipschitz in lipschitz_constants.items():
                     row |= {
                         f"{name}_max": lipschitz.maximum(),
                         f"{name}_median": lipschitz.median(),
                         f"{name}_mean": lipschitz.mean(),
                     }
-                radii = pair_radii(trak, found["natural"], pairs)
+                radii = pair_radii(trak, lipschitz_constants["natural"], pairs)
                 row["epsilon_at_paper_share"] = float(np.quantile(radii, 1 - share))
                 row["deletions_at_paper_share"] = row["epsilon_at_paper_share"] / unit
-                euclidean = pair_radii(trak, found["gradient"], pairs)
-                # NaN where the frontier of the experiment as configured misses the paper's share.
+                euclidean = pair_radii(trak, lipschitz_constants["gradient"], pairs)
+                # NaN if the frontier of the configured experiment misses the paper's share.
                 epsilon, deletions = reference["epsilon"], reference["deletions"]
                 row |= {
                     "natural_share": share_beyond(radii, epsilon),

@@ -1,4 +1,4 @@
-"""Features and labels of one task for convex models."""
+"""Prepare the features and labels of one task for convex models."""
 
 import numpy as np
 

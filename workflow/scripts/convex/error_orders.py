@@ -1,4 +1,4 @@
-"""How fast the influence leaves its linear prediction, for every kernel and task."""
+"""Draw how the error of the linear prediction grows with the moved mass, by kernel and task."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,7 +31,7 @@ def main(smk):
         orders = read_csv(path)
         for name, (label, color, marker, linestyle) in KERNELS.items():
             part = orders[orders["kernel"] == name]
-            # In units of the derivative's size, so that tasks can be compared.
+            # Divided by the size of the derivative, so that tasks can be compared.
             scale = np.sqrt((part.drop_duplicates("triple")["derivative"] ** 2).mean())
             share = (part["remainder"] / scale).groupby(part["step"])
             low, middle, high = (share.quantile(q) for q in (0.25, 0.5, 0.75))

@@ -1,4 +1,4 @@
-"""Coverage of leave-one-out influences, by definition, and the widths that it takes."""
+"""Draw the coverage of leave-one-out influences by definition, and the widths of the intervals."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,7 +18,7 @@ STYLES = {
     "raw": (EXPERIMENTS[1], "D", ":"),
     "sign": (EXPERIMENTS[5], "v", ":"),
 }
-RADII = {"diameter": ("diam/n", "-"), "own": ("own radius", "--")}
+RADII = {"diameter": ("diam/n", "-"), "own": ("radius of each deletion", "--")}
 WIDTHS = {
     "width_over_influence": ("over |I|", NEUTRAL),
     "width_over_deviation": ("over the deviation", "black"),
@@ -26,7 +26,7 @@ WIDTHS = {
 
 
 def draw(axis, part, column, scale=1.0, **style):
-    """Mean over resamples with a 95 % interval against n."""
+    """Draw the mean over resamples with a 95 % interval against n."""
     groups = list(part.groupby("n_train"))
     summary = np.array([mean_with_interval(group[column]) for _, group in groups])
     axis.errorbar(
@@ -54,10 +54,11 @@ def main(smk):
             part = at_diameter[at_diameter["definition"] == name]
             style = {"color": color, "marker": marker, "linestyle": linestyle}
             draw(top, part, "covered", 100.0, label=LEAVE_ONE_OUT[name], **style)
-        one = paper[paper["definition"] == "influence"]
+        # The widths are the same for every definition.
+        widths = paper[paper["definition"] == "influence"]
         for radius, (radius_label, linestyle) in RADII.items():
             for column, (label, color) in WIDTHS.items():
-                part = one[one["radius"] == radius]
+                part = widths[widths["radius"] == radius]
                 style = {"color": color, "marker": ".", "linestyle": linestyle}
                 draw(bottom, part, column, label=f"{label}, {radius_label}", **style)
         top.set_title(task, fontsize=8.5)
@@ -72,9 +73,9 @@ def main(smk):
     axes[1, 0].set_ylabel("half width (median)")
     handles, labels = [], []
     for axis in axes[:, 0]:
-        of_axis = axis.get_legend_handles_labels()
-        handles += of_axis[0]
-        labels += of_axis[1]
+        axis_handles, axis_labels = axis.get_legend_handles_labels()
+        handles += axis_handles
+        labels += axis_labels
     figure.legend(handles, labels, loc="outside upper center", ncols=5, fontsize=7)
     save_figure(figure, *smk.output, smk.params.notice)
 

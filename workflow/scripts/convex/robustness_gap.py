@@ -1,4 +1,4 @@
-"""Predicted and exact changes of parameters when data are left out: a convex and a deep model."""
+"""Compute predicted and exact parameter changes of a convex and a deep model without some data."""
 
 import numpy as np
 import pandas as pd
@@ -11,12 +11,12 @@ from wtrak.convex.wrif import refit
 from wtrak.job.io import load_arrays, write_csv
 from wtrak.job.runtime import progress, run
 
-# Places on the straight line between two optima, 0 and 1 being these.
+# Positions on the line through two optima, which are at 0 and 1.
 LINE = np.linspace(-0.25, 1.25, 61)
 
 
 class Convex:
-    """The regularised logistic model in the form that `compare` asks for."""
+    """The regularised logistic model, with the methods that `compare` calls."""
 
     def __init__(self, x, y, penalty):
         self.start = fit("logistic", penalty, x, y)
@@ -31,7 +31,7 @@ class Convex:
 
 
 class Deep:
-    """A network: trained anew from the same initial weights, or on from its optimum."""
+    """A network that is retrained from its initial weights, or trained further from its optimum."""
 
     def __init__(self, x, y, settings, seed):
         self.network = Network(x[:, :-1], y, settings["hidden"], settings["penalty"], seed)
@@ -42,26 +42,32 @@ class Deep:
         return self.network.predicted_change(self.theta, self.curvature, weights).numpy()
 
     def exact(self, weights):
-        anew = self.network.train(weights)
-        on = self.network.train(weights, start=self.theta)
-        return {"deep": (anew - self.theta).numpy(), "deep_warm": (on - self.theta).numpy()}
+        retrained = self.network.train(weights)
+        further = self.network.train(weights, start=self.theta)
+        return {
+            "deep": (retrained - self.theta).numpy(),
+            "deep_warm": (further - self.theta).numpy(),
+        }
 
     def apart(self, changes):
-        """How far training anew ends from training on, over how far training on has moved.
+        """Distance between retraining and training further, relative to the latter's change.
 
-        In the parameters, and in the outputs: networks whose units changed places or signs have
-        other parameters and the same outputs.
+        It is given for the parameters and for the outputs. Networks with permuted units have
+        different parameters and the same outputs.
         """
-        anew, on = (torch.from_numpy(changes[name]) for name in ("deep", "deep_warm"))
-        z_anew, z_on, z = (self.network.outputs(self.theta + move) for move in (anew, on, 0 * on))
+        retrained, further = (torch.from_numpy(changes[name]) for name in ("deep", "deep_warm"))
+        z_retrained, z_further, z = (
+            self.network.outputs(self.theta + change)
+            for change in (retrained, further, 0 * further)
+        )
         return {
-            "parameters_apart": float((anew - on).norm() / on.norm()),
-            "outputs_apart": float((z_anew - z_on).norm() / (z_on - z).norm()),
+            "parameters_apart": float((retrained - further).norm() / further.norm()),
+            "outputs_apart": float((z_retrained - z_further).norm() / (z_further - z).norm()),
         }
 
 
 def compare(model, weights):
-    """Relative error of the prediction, and both lengths, for each way of fitting anew."""
+    """Yield the relative error and the norms of predicted and exact changes, by way of training."""
     predicted, changes = model.predicted(weights), model.exact(weights)
     for name, actual in changes.items():
         yield {
@@ -73,9 +79,9 @@ def compare(model, weights):
 
 
 def path(model, left_out, points):
-    """Exact change against its prediction while the weight of some examples goes to zero.
+    """Yield exact and predicted changes while the weight of some examples falls to zero.
 
-    In units of the prediction at the end: 1 along it at strength 1 would be exact.
+    Changes are in units of the prediction at strength 1, so an exact prediction gives 1 there.
     """
     n = len(left_out)
     uniform = np.full(n, 1 / n)
@@ -96,9 +102,9 @@ def path(model, left_out, points):
 
 
 def profile(model, weights):
-    """Loss on the changed data on the line between two of its optima.
+    """Loss on the changed data along the line through two optima.
 
-    At 0 is the one reached from the old optimum, at 1 the one of training anew.
+    Position 0 is the optimum of training further, position 1 that of retraining.
     """
     changes = {name: torch.from_numpy(change) for name, change in model.exact(weights).items()}
     start, step = model.theta + changes["deep_warm"], changes["deep"] - changes["deep_warm"]
@@ -119,15 +125,15 @@ def main(smk):
     ]
     convex = Convex(x, y, smk.params.task["penalty"])
     rows = [row for weights in draws for row in compare(convex, weights)]
-    # Where training anew ends farthest from training on, in the outputs.
+    # The case in which the outputs of retraining and training further differ most.
     farthest = (-1.0, None, None)
     with progress(settings["networks"], "robustness gap", "networks") as advance:
         for seed in range(settings["networks"]):
             deep = Deep(x, y, settings, seed)
             for draw, weights in enumerate(draws):
-                found = [row | {"network": seed, "draw": draw} for row in compare(deep, weights)]
-                rows += found
-                apart = found[0]["outputs_apart"]
+                new_rows = [row | {"network": seed, "draw": draw} for row in compare(deep, weights)]
+                rows += new_rows
+                apart = new_rows[0]["outputs_apart"]
                 if apart > farthest[0]:
                     farthest = (apart, deep, weights)
             advance(1)

@@ -1,4 +1,4 @@
-"""Distributions in the ball that move an influence as far as can be found."""
+"""Search distributions in the Wasserstein ball for the largest change of an influence."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def on_support(model, values, distances, epsilon, i, x_test, y_test, nominal):
 
 
 def beyond_support(model, kernel, i, j, ball, epsilon, cost, x_test, y_test, nominal, rng):
-    """Change of I_i when mass of one training point moves to the steepest place in the ball."""
+    """Change of I_i if mass of one training point moves to the steepest point of the input ball."""
     x, y, _ = steepest_point(model, kernel, i, j, *ball, cost, rng)
     apart = example_distances(
         x[None], np.array([y]), cost, model.kind, (model.x[j : j + 1], model.y[j : j + 1])
@@ -79,7 +79,7 @@ def main(smk):
             domain = lipschitz_over_domain(model, kernel, *ball, cost, labels)
             for i in rng.choice(len(train), size=smk.params.n_points, replace=False):
                 j = int(rng.integers(len(train)))
-                own = (model, kernel, i, j, ball, epsilon, cost, x_test, y_test, nominal[i], rng)
+                attack = (model, kernel, i, j, ball, epsilon, cost, x_test, y_test, nominal[i], rng)
                 rows.append(
                     {
                         "task": smk.wildcards.task,
@@ -90,7 +90,7 @@ def main(smk):
                         "on_support": on_support(
                             model, values[i], distances, epsilon, i, x_test, y_test, nominal[i]
                         ),
-                        "beyond_support": beyond_support(*own),
+                        "beyond_support": beyond_support(*attack),
                     }
                 )
             advance(1)

@@ -1,4 +1,4 @@
-"""Time of Algorithm 1 as printed, and of the same in vectorised form, against n and p."""
+"""Measure the time of Algorithm 1 as printed, and of a vectorised form, against n and p."""
 
 import time
 
@@ -26,12 +26,13 @@ def problem(n, p, rng):
 
 
 def vectorised(model, x_test, y_test, distances):
+    """Do the work of Algorithm 1 with array operations."""
     kernel = sensitivity(model, x_test, y_test)
     lipschitz_over_pairs(evaluate(model, kernel, model.x, model.y), distances)
 
 
 def seconds(call, *arguments, repeats=3):
-    """Least time of a few calls."""
+    """Shortest time of a few calls."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Whether leave-one-out influences lie in the intervals, by definition, and the widths of these."""
+"""Measure how often leave-one-out influences lie in their intervals, and how wide these are."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from wtrak.job.runtime import progress, run
 
 
 def constants(model, x_test, y_test, distances, ball, cost):
-    """Lipschitz constants of every kernel of a test point, by kernel and where it is taken."""
+    """Lipschitz constants for a test point, by kernel and by set (pairs or domain)."""
     out = {}
     for name in ("paper", "corrected"):
         kernel = sensitivity(model, x_test, y_test, name)
@@ -34,21 +34,21 @@ def constants(model, x_test, y_test, distances, ball, cost):
     return out
 
 
-def rows_of(model, x_test, y_test, every_x):
-    """A row for each kernel, radius and definition, over all pairs of training and test points."""
+def rows_of(model, x_test, y_test, inputs):
+    """Yield a row for each kernel, radius and definition, over all training and test points."""
     cost = label_cost(model.x)
     distances = example_distances(model.x, model.y, cost, model.kind)
-    ball, n = enclosing_ball(every_x), len(model.x)
+    ball, n = enclosing_ball(inputs), len(model.x)
     nominal = influences(model, x_test, y_test)
     exact = leave_one_out(model, x_test, y_test)
     deviation = np.abs(exact["log_scaled"] - nominal)
-    found = [
+    by_point = [
         constants(model, point, label, distances, ball, cost)
         for point, label in zip(x_test, y_test, strict=True)
     ]
     radii = {"diameter": diameter(distances) / n, "own": deletion_radii(distances)}
-    for kernel, where in found[0]:
-        lipschitz = np.stack([one[kernel, where] for one in found])
+    for kernel, where in by_point[0]:
+        lipschitz = np.stack([values[kernel, where] for values in by_point])
         for radius, epsilon in radii.items():
             half = epsilon * lipschitz
             shared = {

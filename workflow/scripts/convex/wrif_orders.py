@@ -1,4 +1,4 @@
-"""How fast the influence under Q_t leaves its linear prediction, for every kernel."""
+"""Measure the error of the linear prediction of the influence under Q_t, for every kernel."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from wtrak.convex.wrif import (
 from wtrak.job.io import load_arrays, write_csv
 from wtrak.job.runtime import progress, run
 
-# Step of the central difference that stands for the derivative itself.
+# Step of the central difference that approximates the derivative.
 STEP = 1e-5
 
 

@@ -1,4 +1,4 @@
-"""Penultimate activations of every image of a dataset, resumable after a kill."""
+"""Compute the penultimate activations of every image of a dataset; a killed job resumes."""
 
 import shutil
 import time
@@ -38,7 +38,7 @@ def main(smk):
         "code": list(smk.params.code),
     }
     model = build_backbone(smk.params.architecture, state, device)
-    # Beside the output and not one, so that what a killed pass had finished survives it.
+    # Snakemake deletes the outputs of a killed job, but not this folder beside them.
     folder = shard_folder(Path(smk.output[0]).with_suffix(".shards"), identity)
     total = sum(lengths.values())
     say(f"{total:,} images at {settings['image_size']} px on {settings['device']}")
@@ -47,7 +47,7 @@ def main(smk):
     with progress(total, "activations", "images") as advance:
         for split, length in lengths.items():
             if not length:
-                # Images of one's own may come without a test set.
+                # A user's folder of images may have no test set.
                 out[split] = out["train"][:0]
                 continue
 

@@ -1,7 +1,8 @@
-"""How much a unit step of a training gradient along each eigenvector really moves a test score.
+"""Measure how much a unit step of a training gradient along each eigenvector moves a test score.
 
-The worst case is 1/λ_k per unit in the Euclidean metric and 1 in the natural one, for a test
-gradient along e_k. Here is what the test gradients of one experiment make of it.
+The worst case is a test gradient along e_k: then the score moves by 1/λ_k per unit in the Euclidean
+metric, and by 1 in the natural metric. This script computes the same for the test gradients of one
+experiment.
 """
 
 import numpy as np
@@ -20,7 +21,7 @@ def main(smk):
     test = gradients["test"].take(slice(0, smk.params.n_test))
     c, rest = (x.cpu().numpy() for x in basis.coordinates(test, slice(None)))
     beyond = basis.dimension - c.shape[1]
-    # Q is λI outside the span of the training gradients; a direction there is as good as another.
+    # Outside the span of the training gradients Q is λI, so any orthonormal directions will do.
     outside = np.repeat(np.sqrt(rest / max(beyond, 1))[:, None], beyond, axis=1)
     along = np.abs(np.concatenate([c, outside], axis=1))
     data = np.concatenate([basis.eigenvalues.cpu().numpy(), np.zeros(beyond)])
@@ -28,9 +29,9 @@ def main(smk):
     plain = np.sqrt(test.squared_norms())[:, None]
     whitened = np.sqrt((along**2 / eigenvalues).sum(axis=1, keepdims=True))
     realised = {
-        # |φ_t·e_k|/λ_k moves τ for a unit step of φ_i along e_k; relative to ‖φ_t‖.
+        # A unit step of φ_i along e_k moves τ by |φ_t·e_k|/λ_k. Divided by ‖φ_t‖.
         "euclidean": along / eigenvalues / plain,
-        # A unit natural step along e_k is √λ_k·e_k; relative to ‖ψ_t‖.
+        # A unit step in the natural metric along e_k is √λ_k·e_k. Divided by ‖ψ_t‖.
         "natural": along / np.sqrt(eigenvalues) / whitened,
     }
     frame = pd.DataFrame({"rank": np.arange(1, len(data) + 1), "eigenvalue": eigenvalues})

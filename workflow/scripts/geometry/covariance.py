@@ -1,4 +1,7 @@
-"""Covariance of one experiment: Cholesky factor and spectrum, on the sum-zero space if it can."""
+"""Compute the Cholesky factor and the spectrum of Q for one experiment.
+
+If residuals sum to zero over classes, both are computed on that smaller space.
+"""
 
 import time
 
@@ -37,8 +40,8 @@ def main(smk):
     operations = second_moment_operations(len(gradients), gradients.residuals.shape[1], p)
     say(
         f"covariance of {len(gradients):,} examples in {gradients.dimension:,} dimensions: "
-        f"{seconds:.1f} s, {seconds * rate / operations:.2f} times what the machine's float64 "
-        f"matrix product takes for as many operations ({rate / 1e9:.0f} GFLOP/s)"
+        f"{seconds:.1f} s, {seconds * rate / operations:.2f} times as long as a float64 matrix "
+        f"product with as many operations ({rate / 1e9:.0f} GFLOP/s on this machine)"
     )
     start = time.perf_counter()
     factor = factorise(q)

@@ -1,4 +1,4 @@
-"""Figure 2: eigenvalues of Q, and what each amplifies under the two metrics."""
+"""Draw figure 2: the eigenvalues of Q, and the amplification along each under both metrics."""
 
 import matplotlib.pyplot as plt
 
@@ -7,7 +7,6 @@ from wtrak.job.runtime import run
 from wtrak.reporting.palette import NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     experiment_style,
     provenance_line,
     save_figure,
@@ -33,7 +32,7 @@ def main(smk):
         full = spectrum[spectrum["space"] == "full"]
         style = experiment_style(position)
         kappa = record["spaces"]["full"]["condition_number"]
-        label = f"{experiment_label(name, record['n_train'])}\nκ = {number(kappa)}"
+        label = f"{smk.params.labels[name]}\nκ = {number(kappa)}"
         left.plot(full["rank"], full["eigenvalue"], label=label, **style)
         right.plot(full["rank"], 1 / full["eigenvalue"], **style)
         realised = read_csv(amplification)
@@ -70,7 +69,7 @@ def main(smk):
         fontsize=7.5,
     )
     right.annotate(
-        "Euclidean metric: 1/λ$_k$\nthin: realised, median test point",
+        "Euclidean metric: 1/λ$_k$\nthin: median over test points",
         (0.97, 0.72),
         xycoords="axes fraction",
         ha="right",
@@ -85,7 +84,7 @@ def main(smk):
     left.set_title("Spectrum of the feature covariance")
     left.legend(loc="upper right")
     right.set_ylabel("amplification along e$_k$")
-    right.set_title("What Q⁻¹ does to a unit step")
+    right.set_title("Amplification of a unit step by Q⁻¹")
     records = [read_json(path) for path in smk.input.provenance]
     save_figure(figure, *smk.output, provenance_line(records, smk.params.notice))
 

@@ -1,4 +1,4 @@
-"""Figure 3: self-influence of test points and foreign inputs against their distance."""
+"""Draw figure 3: self-influence of test points and foreign inputs against their distance."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,26 +10,26 @@ from wtrak.job.runtime import run
 from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     provenance_line,
     save_figure,
     set_style,
 )
 
-# Distance, self-influence, and what a panel is called.
+# Columns of distance and self-influence, and the title of each panel.
 PANELS = [
     ("distance", "si_predicted", "predicted label"),
     ("distance_of_directions", "si_predicted", "predicted label"),
     ("distance_of_directions", "si_true_label", "true label"),
 ]
 DISTANCES = {"distance": "distance", "distance_of_directions": "distance of directions"}
-# Of each set; all of them are in the correlations and medians.
+# Number of points drawn for each set. Correlations and medians use all points.
 DRAWN = 400
-# Behind words that points may cover.
+# Background of text that lies over points.
 LEGIBLE = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.0}
 
 
 def draw(axis, frame, distance, column, colors):
+    """Draw the points of each set, the medians of the test points, and the cap."""
     for name, color in colors.items():
         part = frame[frame["set"] == name]
         part = part[part[column].notna() & (part[column] > 0)]
@@ -87,21 +87,20 @@ def main(smk):
         sharey="row",
         squeeze=False,
     )
-    inputs = zip(axes, names, smk.input.ood, smk.input.records, strict=True)
-    for row, name, ood, record in inputs:
+    for row, name, ood in zip(axes, names, smk.input.ood, strict=True):
         frame = read_csv(ood)
         foreign = [name for name in frame["set"].unique() if name != "test"]
         colors = {"test": NEUTRAL} | dict(zip(foreign, EXPERIMENTS, strict=False))
         for axis, (distance, column, title) in zip(row, PANELS, strict=True):
             draw(axis, frame, distance, column, colors)
             axis.set_yscale("log")
-            # Confident predictions go down to nothing; what lies below says no more.
+            # Confident predictions have self-influences near zero, which would stretch the axis.
             values = frame["si_predicted"].dropna()
             axis.set_ylim(bottom=max(np.quantile(values, 0.02), 1e-6))
             axis.set_title(title)
-        row[0].set_ylabel(f"{experiment_label(name, read_json(record)['n_train'])}\nself-influence")
+        row[0].set_ylabel(f"{smk.params.labels[name]}\nself-influence")
     for axis, (distance, _, _) in zip(axes[-1], PANELS, strict=True):
-        axis.set_xlabel(f"{DISTANCES[distance]}, k = {smk.params.neighbours}")
+        axis.set_xlabel(f"{DISTANCES[distance]} to neighbour {smk.params.neighbours}")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     legend = figure.legend(handles, labels, loc="outside upper center", ncols=6, markerscale=3)
     for handle in legend.legend_handles:

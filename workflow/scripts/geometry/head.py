@@ -1,4 +1,4 @@
-"""Fine-tune the last layer of one experiment on its training examples."""
+"""Train the last layer of one experiment on its training examples."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def main(smk):
     rows = training_subset(len(features["train"]), smk.params.n_train, smk.params.subset_seed)
     train = append_constant(features["train"][rows]), labels["train_labels"][rows].astype(int)
     test = append_constant(features["test"]), labels["test_labels"].astype(int)
-    # Images of one's own may come without a test set.
+    # A user's folder of images may have no test set.
     sets = {"train": train} | ({"test": test} if len(test[1]) else {})
     weight, curve, record = train_head(
         *train, n_classes, smk.params.recipe, select_device(smk.params.device), evaluation=sets

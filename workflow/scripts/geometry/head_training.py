@@ -1,4 +1,4 @@
-"""Training curves of the last layer: loss and accuracy on training and test points."""
+"""Draw training curves of the last layer: loss and accuracy on training and test points."""
 
 import matplotlib.pyplot as plt
 
@@ -6,7 +6,6 @@ from wtrak.job.io import read_csv, read_json
 from wtrak.job.runtime import run
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     experiment_style,
     provenance_line,
     save_figure,
@@ -22,7 +21,7 @@ def main(smk):
     for position, (name, curve, record) in enumerate(inputs):
         curve, record = read_csv(curve), read_json(record)
         color = experiment_style(position)["color"]
-        label = experiment_label(name, record["n_train"])
+        label = smk.params.labels[name]
         steps.add("iteration" if record["recipe"]["optimizer"] == "lbfgs" else "epoch")
         for split, style in {"train": "-", "test": "--"}.items():
             part = curve[curve["set"] == split]

@@ -1,4 +1,4 @@
-"""Self-influence of test points and of foreign inputs, and their distance to the training data."""
+"""Compute self-influence and distance to the training data of test points and foreign inputs."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from wtrak.job.experiment import load_factor, residuals_of
 from wtrak.job.io import load_arrays, load_metadata, write_csv
 from wtrak.job.runtime import progress, run, select_device
 
-# Sets whose true label is known: test images, and those made from the first of them.
+# Sets with true labels: test images, and the images made from the first of them.
 LABELLED = ("test", "blurred", "inverted")
 
 

@@ -1,4 +1,4 @@
-"""Penultimate activations of inputs unlike the data: other datasets, blur, inversion, noise."""
+"""Compute activations of foreign inputs: other datasets, blurred and inverted images, noise."""
 
 import numpy as np
 import torch
@@ -12,12 +12,12 @@ from wtrak.job.runtime import progress, run, select_device
 
 def main(smk):
     n = smk.params.n_images
-    own = load_arrays(smk.input.dataset, ["test_images", "test_labels"])
-    if n > len(own["test_images"]):
-        raise WtrakError(f"ood.n_images is {n:,}, but there are {len(own['test_images']):,} images")
+    test = load_arrays(smk.input.dataset, ["test_images"])["test_images"]
+    if n > len(test):
+        raise WtrakError(f"ood.n_images is {n:,}, but there are {len(test):,} test images")
     rng = np.random.default_rng(smk.params.seed)
     images = {
-        kind: synthetic_images(kind, own["test_images"][:n], sigma=smk.params.blur_sigma, rng=rng)
+        kind: synthetic_images(kind, test[:n], sigma=smk.params.blur_sigma, rng=rng)
         for kind in SYNTHETIC
     }
     for name, path in zip(smk.params.datasets, smk.input.others, strict=True):
@@ -42,7 +42,7 @@ def main(smk):
                 )
                 advance(len(batch))
             out[name] = np.concatenate(parts)
-    # Blurred and inverted images keep their labels; the others have none.
+    # The rule ood takes the labels of blurred and inverted images from the test set.
     save_arrays(smk.output[0], out)
 
 

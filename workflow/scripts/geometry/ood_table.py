@@ -1,4 +1,4 @@
-"""Distance, leverage and self-influence of test points and foreign inputs."""
+"""Write the table of distance, leverage and self-influence of test points and foreign inputs."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
 TITLE = "The out-of-distribution barrier"
-# Columns of ood.csv that may grow with distance.
+# Columns of ood.csv that are compared with the distance.
 MEASURES = {
     "si_true_label": "SI, true label",
     "si_predicted": "SI, predicted label",
@@ -22,12 +22,12 @@ MEASURES = {
 
 # The two distances to the training activations.
 DISTANCES = {"distance": "distance", "distance_of_directions": "distance of directions"}
-# Directions have length 1.
+# Directions have length 1, so their distance is a pure number.
 UNITS = {"distance": "activation", "distance_of_directions": "1"}
 
 
 def rows_of(name, frame):
-    """Medians, rank correlations with distance and detection of each set of one experiment."""
+    """Yield one row for each set: medians, rank correlations with distance, and AUROC."""
     test = frame[frame["set"] == "test"]
     for kind, part in frame.groupby("set", sort=False):
         row = {
@@ -54,10 +54,13 @@ def rows_of(name, frame):
         yield row
 
 
-def display(long, what, suffix, cell):
-    """One aggregate of every measure, made a cell by `cell`: a set a row."""
-    columns = {"experiment": long["experiment"], "inputs": long["set"]}
-    columns |= what
+def display(long, labels, leading, suffix, cell):
+    """A table with one row for each set of inputs.
+
+    Its columns are `leading`, and the columns of `long` that end in `suffix`, formatted by `cell`.
+    """
+    columns = {"experiment": long["experiment"].map(labels), "inputs": long["set"]}
+    columns |= leading
     for column, title in MEASURES.items():
         columns[title] = [cell(value) for value in long[f"{column}_{suffix}"]]
     frame = pd.DataFrame(columns)
@@ -72,6 +75,8 @@ def main(smk):
         for row in rows_of(name, read_csv(path))
     )
 
+    labels = smk.params.labels
+
     def cells(column, cell, *about):
         return [cell(value, *about) for value in long[column]]
 
@@ -83,18 +88,22 @@ def main(smk):
         title: cells(f"{distance}_median", plain, UNITS[distance])
         for distance, title in DISTANCES.items()
     }
+
+    def correlation(value):
+        return fixed(value, 2, "correlation")
+
     parts = {
-        "Medians, and how many points the cap touches": display(
-            long, size | capped, "median", lambda value: plain(value, "1")
+        "Medians, and number of points above the cap": display(
+            long, labels, size | capped, "median", lambda value: plain(value, "1")
         ),
         **{
             f"Spearman correlation with the {title}, within each set": display(
-                long, {}, f"spearman_{distance}", lambda value: fixed(value, 2, "correlation")
+                long, labels, {}, f"spearman_{distance}", correlation
             )
             for distance, title in DISTANCES.items()
         },
-        "Telling each set from the test points: AUROC": display(
-            long[long["set"] != "test"], {}, "auroc", lambda value: fixed(value, 2, "share")
+        "AUROC of each set against the test points": display(
+            long[long["set"] != "test"], labels, {}, "auroc", lambda value: fixed(value, 2, "share")
         ),
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)

@@ -1,4 +1,4 @@
-"""Residuals e of one experiment's training and test points: one factor of φ = e ⊗ h."""
+"""Compute the residuals e of training and test points, the first factor of φ = e ⊗ h."""
 
 import numpy as np
 

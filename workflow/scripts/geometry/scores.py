@@ -1,4 +1,4 @@
-"""Self-influence of every training and test point, TRAK scores, and the unit "one deletion"."""
+"""Compute self-influence of all points, TRAK scores, and the unit "one deletion"."""
 
 import time
 
@@ -44,8 +44,8 @@ def main(smk):
     operations += score_operations(len(test), train.dimension, 0, 0)
     say(
         f"scores of {n_scored:,} test points and self-influence of {len(train) + len(test):,}: "
-        f"{seconds:.1f} s, {seconds * rate / operations:.2f} times what the machine's float64 "
-        f"matrix product takes for as many operations ({rate / 1e9:.0f} GFLOP/s)"
+        f"{seconds:.1f} s, {seconds * rate / operations:.2f} times as long as a float64 matrix "
+        f"product with as many operations ({rate / 1e9:.0f} GFLOP/s on this machine)"
     )
     distances = {
         "natural": of_train.mean_distances,

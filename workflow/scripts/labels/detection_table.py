@@ -1,4 +1,4 @@
-"""Wrong labels found by every detector, over seeds, and what self-influence adds."""
+"""Write the table of wrong labels found by each detector, and of differences to self-influence."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
 TITLE = "Wrong labels found"
-# Heading, decimals and unit of each.
+# Heading, decimals and unit of each metric.
 METRICS = {
     "auroc": ("AUROC", 3, "share"),
     "average_precision": ("average precision", 3, "share"),
@@ -22,10 +22,10 @@ METRICS = {
 
 
 def summary_rows(metrics, papers):
-    """A detector a row, with the paper's numbers below self-influence where it has them."""
-    for (experiment, noise), of in metrics.groupby(["experiment", "noise"], sort=False):
+    """One row for each detector; the paper's numbers, if any, below those of self-influence."""
+    for (experiment, noise), group in metrics.groupby(["experiment", "noise"], sort=False):
         for name, detector in DETECTORS.items():
-            part = of[of["detector"] == name]
+            part = group[group["detector"] == name]
             cells = {
                 heading: mean_cell(part[metric], decimals, unit)
                 for metric, (heading, decimals, unit) in METRICS.items()
@@ -41,13 +41,13 @@ def summary_rows(metrics, papers):
 
 
 def difference_rows(metrics):
-    """Each detector less self-influence on the same seeds."""
-    for (experiment, noise), of in metrics.groupby(["experiment", "noise"], sort=False):
-        reference = of[of["detector"] == "self_influence"].set_index("seed")
+    """One row for each detector: its metrics minus those of self-influence on the same seeds."""
+    for (experiment, noise), group in metrics.groupby(["experiment", "noise"], sort=False):
+        reference = group[group["detector"] == "self_influence"].set_index("seed")
         for name, detector in DETECTORS.items():
             if name == "self_influence":
                 continue
-            part = of[of["detector"] == name].set_index("seed")
+            part = group[group["detector"] == name].set_index("seed")
             cells = {
                 heading: mean_cell(part[metric] - reference[metric], decimals, unit, "+")
                 for metric, (heading, decimals, unit) in METRICS.items()
@@ -56,19 +56,24 @@ def difference_rows(metrics):
             yield {"experiment": experiment, "noise": noise, "detector": detector.title} | cells
 
 
-def as_text(rows):
+def as_text(rows, labels, noise_labels):
+    """Rows as a table of text, with labels in the place of names."""
     frame = pd.DataFrame(rows)
+    frame["experiment"] = frame["experiment"].map(labels)
+    frame["noise"] = frame["noise"].map(noise_labels)
     frame.attrs["text_columns"] = 3
     return frame
 
 
 def main(smk):
     metrics = pd.concat(map(read_csv, smk.input.metrics), ignore_index=True)
+    rows = {
+        "Mean over seeds, ± half of a 95 % interval": summary_rows(metrics, smk.params.paper),
+        "Difference to self-influence, on the same seeds": difference_rows(metrics),
+    }
     parts = {
-        "Mean over seeds, ± half of a 95 % interval": as_text(
-            summary_rows(metrics, smk.params.paper)
-        ),
-        "Less self-influence, on the same seeds": as_text(difference_rows(metrics)),
+        heading: as_text(part, smk.params.labels, smk.params.noise_labels)
+        for heading, part in rows.items()
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     write_csv(smk.output.csv, metrics)

@@ -1,4 +1,4 @@
-"""Every detector of wrong labels against self-influence, for every kind of noise."""
+"""Draw AUROC and average precision of every detector, for every kind of label noise."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,13 +39,13 @@ def main(smk):
                 markersize=3.5,
                 linestyle="none",
                 linewidth=1.0,
-                label=f"{experiment}: {noise}",
+                label=f"{smk.params.labels[experiment]}: {smk.params.noise_labels[noise]}",
             )
     axes[0].set_yticks(-np.arange(len(order)), [DETECTORS[name].title for name in order])
     axes[0].axvline(0.5, color=NEUTRAL, linewidth=0.9, linestyle=":")
     for axis, (metric, title) in zip(axes, METRICS.items(), strict=True):
         axis.set_xlabel(title)
-        # Intervals of few seeds would stretch the scale far beyond what can be.
+        # Intervals over few seeds may reach far beyond the possible values.
         axis.set_xlim(max(means[metric].min() - 0.05, 0), min(means[metric].max() + 0.05, 1))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3)

@@ -1,4 +1,4 @@
-"""Scores of every detector on one experiment's wrong labels, and how well each finds them."""
+"""Score one experiment's labels with every detector, and measure how well each finds wrong ones."""
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,12 @@ def main(smk):
     features = load_arrays(smk.input.activations, ["train"])["train"]
     activations, true = append_constant(features[heads["train_index"]]), heads["true"]
     rows, drawn, scores = [], [], {}
-    of_seeds = ("seeds", "given", "weights", "out_of_fold", "tracin")
+    by_seed = ("seeds", "given", "weights", "out_of_fold", "tracin")
     with progress(len(heads["seeds"]), "detectors", "seeds") as advance:
         for seed, given, weight, unseen, tracin in zip(
-            *(heads[name] for name in of_seeds), strict=True
+            *(heads[name] for name in by_seed), strict=True
         ):
-            found = all_detectors(
+            scores_of_seed = all_detectors(
                 weight,
                 unseen.astype(np.float64),
                 tracin,
@@ -34,7 +34,7 @@ def main(smk):
                 device=select_device(smk.params.device),
             )
             wrong = given != true
-            for name, values in found.items():
+            for name, values in scores_of_seed.items():
                 row = {"experiment": smk.wildcards.experiment, "noise": smk.wildcards.noise}
                 row |= {"seed": seed, "detector": name}
                 rows.append(row | detection(values, wrong))

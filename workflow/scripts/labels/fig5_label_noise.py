@@ -1,4 +1,4 @@
-"""Figure 5: wrong labels found by self-influence, and by the loss on the same head."""
+"""Draw figure 5: wrong labels found by self-influence, and by the loss of the same head."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,7 +13,7 @@ from wtrak.reporting.plotting import WIDTH, provenance_line, save_figure, set_st
 
 
 def draw_curve(axis, curves, metrics, curve, metric):
-    """Mean over seeds with a 95 % band, and its area in the legend."""
+    """Draw the mean over seeds with a 95 % band; the legend gives the area under the curve."""
     for name, detector in DETECTORS.items():
         if detector.curve is None:
             continue
@@ -42,15 +42,15 @@ def draw_curve(axis, curves, metrics, curve, metric):
 
 
 def draw_densities(axis, scores):
-    """Self-influence of right and wrong labels, all seeds together, on a logarithmic axis.
+    """Draw the distribution of self-influence for right and wrong labels, over all seeds.
 
-    Returns the means in the legend, by label.
+    Returns the two means, which the legend shows.
     """
     means = {}
     si, wrong = scores["self_influence"], scores["wrong"]
     low = max(np.quantile(si, 0.01), si.max() * 1e-8)
     bins = np.geomspace(low, si.max(), 60)
-    for label, mask, color in (("as true", ~wrong, NATURAL), ("wrong", wrong, EUCLIDEAN)):
+    for label, mask, color in (("right", ~wrong, NATURAL), ("wrong", wrong, EUCLIDEAN)):
         means[label] = si[mask].mean()
         weights = np.full(mask.sum(), 100 / mask.sum())
         axis.hist(
@@ -78,16 +78,16 @@ def main(smk):
         draw_curve(row[0], curves, metrics, "roc", "auroc")
         draw_curve(row[1], curves, metrics, "precision", "average_precision")
         means = draw_densities(row[2], scores)
-        seeds, n = scores["wrong"].shape
+        seeds = len(scores["wrong"])
         wrong = scores["wrong"].mean()
         printed += [
-            {"experiment": name, "what": f"mean self-influence, labels {label}"}
+            {"experiment": name, "what": f"mean self-influence, {label} labels"}
             | {"value": mean, "unit": "1"}
             for label, mean in means.items()
         ]
-        about = {"experiment": name, "what": "labels wrong", "value": 100 * wrong, "unit": "%"}
+        about = {"experiment": name, "what": "wrong labels", "value": 100 * wrong, "unit": "%"}
         printed.append(about)
-        row[0].set_ylabel(f"{name} (n = {n:,})\nwrong labels found (%)")
+        row[0].set_ylabel(f"{smk.params.labels[name]}\nwrong labels found (%)")
         row[1].set_ylabel("precision (%)")
         row[2].set_ylabel("labels (%)")
         row[0].set_xlabel("right labels flagged (%)")

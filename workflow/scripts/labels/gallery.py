@@ -1,4 +1,4 @@
-"""The most suspicious training images, with their labels as given and as suggested."""
+"""Draw the most suspicious training images with their given and suggested labels."""
 
 import math
 from pathlib import PurePosixPath
@@ -13,17 +13,17 @@ from wtrak.reporting.palette import EUCLIDEAN, NEUTRAL
 from wtrak.reporting.plotting import WIDTH, literal, provenance_line, save_figure, set_style
 
 COLUMNS = 8
-# Who knows better than the given label, and how the caption says so.
-JUDGES = {"true_label": "truly wrong", "people_label": "another label by most of three people"}
+# Columns with better labels than the given ones, and how the caption describes a difference.
+JUDGES = {"true_label": "wrong labels", "people_label": "most of three people give another label"}
 
 
 def shortened(text, length):
-    """A name as it is shown, with its end cut off where it is long."""
+    """A name for a figure, cut off if it is longer than `length`."""
     return literal(text if len(text) <= length else text[: length - 1] + "…")
 
 
 def judged(frame):
-    """Whether each given label is known to be wrong, by whom, or None where nobody says."""
+    """Which given labels differ from better ones, and a description; None and "" without any."""
     for column, words in JUDGES.items():
         if column in frame:
             return (frame["given_label"] != frame[column]).to_numpy(), words
@@ -32,8 +32,8 @@ def judged(frame):
 
 def main(smk):
     set_style()
-    every = read_suspects(smk.input.suspects)
-    shown = every.head(smk.params.shown)
+    suspects = read_suspects(smk.input.suspects)
+    shown = suspects.head(smk.params.shown)
     rows = math.ceil(len(shown) / COLUMNS)
     figure, axes = plt.subplots(rows, COLUMNS, figsize=(WIDTH, 1.22 * rows + 0.3), squeeze=False)
     wrong, words = judged(shown)
@@ -62,10 +62,10 @@ def main(smk):
     figure.suptitle(f"{smk.params.title}: given label → suggested label, by {score}", fontsize=9.5)
     line = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     if wrong is not None:
-        share = judged(every)[0].mean()
+        share = judged(suspects)[0].mean()
         line = (
             f"Framed: {words}, {wrong.sum()} of these {len(shown)}; "
-            f"of all {len(every):,}, {100 * share:.1f} %. {line}"
+            f"of all {len(suspects):,}, {100 * share:.1f} %. {line}"
         )
     save_figure(figure, smk.output.svg, smk.output.pdf, line)
 

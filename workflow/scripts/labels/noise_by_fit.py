@@ -1,4 +1,4 @@
-"""Detectors of wrong labels against how much of them the head has learnt by heart."""
+"""Draw the precision of detectors for heads that memorise few or many of the wrong labels."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,13 +13,13 @@ from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
 from wtrak.reporting.plotting import WIDTH, provenance_line, save_figure, set_style
 
 SHARES = {
-    "memorised": ("wrong labels learnt", EXPERIMENTS[5], "-"),
+    "memorised": ("wrong labels memorised", EXPERIMENTS[5], "-"),
     "accuracy_as_true": ("true labels predicted", EXPERIMENTS[0], "--"),
 }
 
 
 def draw(axis, frame, column, **style):
-    """Mean over seeds against n, with a 95 % interval where there is more than one seed."""
+    """Draw the mean over seeds against n, with a 95 % interval if there are several seeds."""
     parts = list(frame.groupby("n_train"))
     summary = np.array([mean_with_interval(part[column]) for _, part in parts])
     axis.errorbar(
@@ -36,7 +36,7 @@ def draw(axis, frame, column, **style):
 def main(smk):
     set_style()
     fits = [read_csv(path) for path in smk.input.fits]
-    found = [
+    results = [
         read_csv(path).assign(n_train=fit["n_train"].iloc[0])
         for path, fit in zip(smk.input.metrics, fits, strict=True)
     ]
@@ -52,7 +52,7 @@ def main(smk):
     )
     for (top, bottom), head in zip(axes.T, heads, strict=True):
         chosen = [k for k, name in enumerate(smk.params.heads) if name == head]
-        metrics = pd.concat(found[k] for k in chosen)
+        metrics = pd.concat(results[k] for k in chosen)
         fit = pd.concat(fits[k] for k in chosen)
         for name, detector in DETECTORS.items():
             if detector.style is None:
@@ -87,9 +87,11 @@ def main(smk):
         *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=7.5
     )
     records = [read_json(path) for path in smk.input.provenance]
-    noise, seeds = metrics["noise"].iloc[0], metrics["seed"].nunique()
+    seeds = metrics["seed"].nunique()
     line = provenance_line(records, smk.params.notice)
-    save_figure(figure, *smk.output, f"{noise}, {seeds} seeds; dotted: chance. {line}")
+    save_figure(
+        figure, *smk.output, f"{smk.params.noise}, {seeds} seeds. Dotted: random scores. {line}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Wrong labels for the training set of one experiment, and a head fitted to them, seed by seed."""
+"""Make training labels wrong, and fit a head to them, for every seed."""
 
 import numpy as np
 import pandas as pd
@@ -14,28 +14,28 @@ from wtrak.labels.tracin import tracin
 
 
 def fit_of(weight, activations, given, true):
-    """How a head follows wrong labels, as shares of examples."""
-    found = logits(weight, activations).argmax(axis=1)
+    """Shares of the given, the true and the wrong labels that a head predicts."""
+    predicted = logits(weight, activations).argmax(axis=1)
     wrong = given != true
     return {
         "n_train": len(given),
-        "accuracy_as_given": (found == given).mean(),
-        "accuracy_as_true": (found == true).mean(),
-        "memorised": (found == given)[wrong].mean(),
+        "accuracy_as_given": (predicted == given).mean(),
+        "accuracy_as_true": (predicted == true).mean(),
+        "memorised": (predicted == given)[wrong].mean(),
     }
 
 
 def main(smk):
     features = load_arrays(smk.input.activations, ["train"])["train"]
-    every = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"].astype(np.int64)
+    labels_of_dataset = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"]
     n_classes = len(load_metadata(smk.input.dataset)["classes"])
     rows = training_subset(len(features), smk.params.n_train, smk.params.subset_seed)
-    activations, true = append_constant(features[rows]), every[rows]
+    activations, true = append_constant(features[rows]), labels_of_dataset[rows].astype(np.int64)
     device, noise = select_device(smk.params.device), smk.params.noise
     human = noise["kind"] == "human"
     if human:
         by_people = load_arrays(smk.input.human_labels[0], [noise["labels"]])[noise["labels"]]
-    # People's labels are the same for every seed.
+    # Human labels do not depend on a seed.
     seeds = smk.params.seeds[:1] if human else smk.params.seeds
     given, weights, unseen, traced, fits = [], [], [], [], []
     with progress(len(seeds), "heads on wrong labels", "seeds") as advance:

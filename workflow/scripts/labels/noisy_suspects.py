@@ -1,4 +1,4 @@
-"""Which labels look wrong among those that were made wrong: the first seed of a setting."""
+"""Rank the labels of a setting of label noise by suspicion, for its first seed."""
 
 import numpy as np
 

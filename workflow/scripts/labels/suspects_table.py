@@ -1,4 +1,4 @@
-"""Suspicious labels of the data as they come, and what people say of them."""
+"""Write the table of suspicious labels of the original data, and of human labels for them."""
 
 import pandas as pd
 
@@ -10,11 +10,11 @@ from wtrak.reporting.cells import count, percentage
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Suspicious labels of the data as they come"
+TITLE = "Suspicious labels of the original data"
 
 
 def rows_of(experiment, frame, tops):
-    """Shares of the first so many by each score, and of all."""
+    """Yield shares among the top-ranked images by each score, and among all images."""
     sizes = [*(k for k in tops if k < len(frame)), len(frame)]
     for score in RANKINGS:
         ranked = frame.sort_values([score, "index"], ascending=[False, True])
@@ -39,21 +39,21 @@ def main(smk):
     ]
     columns = ["experiment", "ranked_by", "top", "suggested_differs"]
     frame = pd.DataFrame(rows, columns=[*columns, "people_differ", "people_agree"])
-    titles = {name: DETECTORS[name].title for name in RANKINGS} | {"all": "any (all images)"}
+    titles = {name: DETECTORS[name].title for name in RANKINGS} | {"all": "all images"}
     text = pd.DataFrame(
         {
-            "experiment": frame["experiment"],
+            "experiment": frame["experiment"].map(smk.params.labels),
             "ranked by": frame["ranked_by"].map(titles),
-            "first": [count(k, "images") for k in frame["top"]],
+            "top": [count(k, "images") for k in frame["top"]],
             "another label suggested": list(map(percentage, frame["suggested_differs"])),
             "people give another label": list(map(percentage, frame["people_differ"])),
-            "of those, the suggested one": list(map(percentage, frame["people_agree"])),
+            "and that is the suggested label": list(map(percentage, frame["people_agree"])),
         }
     )
     text.attrs["text_columns"] = 2
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     write_csv(smk.output.csv, frame)
-    parts = {"Among the first so many images, the most suspicious first": text}
+    parts = {"Shares among the most suspicious images": text}
     write_documents(smk.output, TITLE, parts, footer, "tab:suspects")
 
 

@@ -1,4 +1,4 @@
-"""Which labels of a dataset, as it comes, look wrong."""
+"""Rank the original labels of a dataset by suspicion."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Linear datamodeling scores of every attribution, and how they grow with the networks averaged."""
+"""Draw linear datamodeling scores of every attribution against the number of averaged networks."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,7 +40,7 @@ def main(smk):
     axes[0].set_yticks(-np.arange(len(METHODS)), list(METHODS.values()))
     axes[0].set_xlabel("linear datamodeling score")
     axes[0].set_title(f"mean of {most} networks")
-    axes[1].set_xlabel("networks that attributions are a mean of")
+    axes[1].set_xlabel("number of averaged networks")
     axes[1].set_ylabel("linear datamodeling score")
     axes[1].set_xticks(range(1, most + 1))
     for _, row in table[table["method"] == CEILING].iterrows():

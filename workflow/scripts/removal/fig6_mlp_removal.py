@@ -1,4 +1,4 @@
-"""Figure 6: test loss of networks trained without the points that each arm removes first."""
+"""Draw figure 6: test loss of networks retrained without training points, for each arm."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -22,7 +22,9 @@ def main(smk):
     figure.legend(*handles, loc="outside upper center", ncols=4, fontsize=7.5)
     line = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     seeds = curves["seed"].nunique()
-    footer = f"Two-layer networks of width {smk.params.width}, {seeds} for each point. {line}"
+    footer = (
+        f"Two-layer networks of width {smk.params.width}, {seeds} networks for each mark. {line}"
+    )
     save_figure(figure, *smk.output, footer)
 
 

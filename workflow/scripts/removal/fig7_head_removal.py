@@ -1,4 +1,4 @@
-"""Figure 7: accuracy and loss after removing training points, and what the removed points are."""
+"""Draw figure 7: accuracy and loss without training points, and labels of the removed points."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,13 +12,13 @@ from wtrak.reporting.plotting import WIDTH, provenance_line, save_figure, set_st
 
 METRICS = {"accuracy": ("test accuracy (%)", 100.0), "loss": ("test loss", 1.0)}
 TRAITS = {
-    "agreement": "neighbours with its label",
+    "agreement": "neighbours with the same label",
     "people_differ": "people give another label",
 }
 
 
 def draw_traits(axis, removed, traits):
-    """What the points that each arm removes first are like."""
+    """Draw how often the labels of the points that each arm removes first agree with others."""
     for k, (trait, label) in enumerate(traits.items()):
         for row, (name, arm) in enumerate(ARMS.items()):
             values = 100 * removed.loc[removed["arm"] == name, trait]
@@ -36,9 +36,9 @@ def draw_traits(axis, removed, traits):
     titles = [arm.title for arm in ARMS.values()]
     axis.set_yticks(-np.arange(len(ARMS)), titles, fontsize=7)
     axis.set_xlim(-3, 103)
-    # Room for the legend below the last arm.
+    # Leaves room for the legend below the last arm.
     axis.set_ylim(-len(ARMS) - 0.9, 0.6)
-    axis.set_xlabel("of the points removed first (%)")
+    axis.set_xlabel("share of the points removed first (%)")
     axis.legend(fontsize=6, loc="lower right")
 
 
@@ -53,7 +53,7 @@ def main(smk):
         curves, removed = read_csv(curves), read_csv(removed)
         for axis, (metric, (label, scale)) in zip(row[:2], METRICS.items(), strict=True):
             draw_curves(axis, curves, metric, scale)
-            axis.set_ylabel(f"{name}\n{label}" if axis is row[0] else label)
+            axis.set_ylabel(f"{smk.params.labels[name]}\n{label}" if axis is row[0] else label)
         draw_traits(row[2], removed, {k: v for k, v in TRAITS.items() if k in removed})
     figure.legend(
         *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=7

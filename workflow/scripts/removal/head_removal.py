@@ -1,4 +1,4 @@
-"""Test loss and accuracy of heads fitted without the points that each arm removes first."""
+"""Refit heads without the points that each arm removes first; record test loss and accuracy."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from wtrak.removal.orders import kept, neighbour_agreement, orders, rankings
 
 
 def one_sample(train, test, n_classes, epsilon, params, device, rng):
-    """Removal curves of one training sample, and what each arm removes first."""
+    """Removal curves, orders of removal and traits of the points of one training sample."""
     (h, y), (h_test, y_test) = train, test
     options = {"block_size": params.block_size}
     weight, _, _ = train_head(h, y, n_classes, params.recipe, device)
@@ -28,22 +28,22 @@ def one_sample(train, test, n_classes, epsilon, params, device, rng):
     g_test = gradients_at(z_test, y_test[scored], h_test[scored], params.gradient)
     factor = factorise(add_ridge(second_moment(g, device=device, **options), params.ridge))
     queries = whitened(g_test, factor, **options)
-    found = score(g, factor, queries, queries[:0], **options)
+    scores = score(g, factor, queries, queries[:0], **options)
     si_test = (queries * queries).sum(dim=1).cpu().numpy()
-    of_head = head_scores(z, y, h)
-    lipschitz = natural(si_test, found.self_influence)
-    values = rankings(found.trak, found.self_influence, of_head["loss"], lipschitz, epsilon)
+    by_head = head_scores(z, y, h)
+    lipschitz = natural(si_test, scores.self_influence)
+    values = rankings(scores.trak, scores.self_influence, by_head["loss"], lipschitz, epsilon)
     arms = orders(values, y, rng)
     curves = [{"arm": "none", "share": 0.0} | evaluate(weight, h_test, y_test)]
     for share in params.shares:
         for arm, order in arms.items():
             rows = kept(order, share)
-            own, _, _ = train_head(
+            refitted, _, _ = train_head(
                 h[rows], y[rows], n_classes, params.recipe, device, initial=weight
             )
-            curves.append({"arm": arm, "share": share} | evaluate(own, h_test, y_test))
+            curves.append({"arm": arm, "share": share} | evaluate(refitted, h_test, y_test))
     agreement = neighbour_agreement(h[:, :-1], y, params.neighbours)
-    traits = {"loss": of_head["loss"], "margin": of_head["margin"], "agreement": agreement}
+    traits = {"loss": by_head["loss"], "margin": by_head["margin"], "agreement": agreement}
     return curves, arms, traits
 
 
@@ -56,8 +56,8 @@ def main(smk):
     if frontier["at_paper_share"]["natural"] is None:
         raise WtrakError(
             f"no radius of the frontier certifies the paper's share, {frontier['paper_share']:g}, "
-            "at which points are ranked; widen frontier.share_range, or leave the experiment out "
-            "of removal.experiments"
+            "which the ranking of points needs; widen frontier.share_range, or leave the "
+            "experiment out of removal.experiments"
         )
     epsilon = frontier["at_paper_share"]["natural"]["epsilon"]
     people = None
@@ -72,10 +72,10 @@ def main(smk):
                 append_constant(features["train"][rows]),
                 labels["train_labels"][rows].astype(np.int64),
             )
-            found, arms, traits = one_sample(
+            sample_curves, arms, traits = one_sample(
                 train, test, n_classes, epsilon, params, device, np.random.default_rng(seed)
             )
-            curves += [{"seed": seed} | row for row in found]
+            curves += [{"seed": seed} | row for row in sample_curves]
             if people is not None:
                 traits["people_differ"] = (people[rows] != train[1]).astype(float)
             first = round(params.looked_at * len(rows))

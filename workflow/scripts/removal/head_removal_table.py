@@ -1,4 +1,4 @@
-"""Training points removed, and how much faster the test loss rises than at random."""
+"""Write the table of heads refitted without training points, for each order of removal."""
 
 import pandas as pd
 
@@ -11,8 +11,8 @@ from wtrak.reporting.intervals import mean_with_interval
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Training points removed"
-# Heading, factor, decimals and unit of each.
+TITLE = "Heads refitted without training points"
+# Heading, factor, decimals and unit of each trait.
 TRAITS = {
     "loss": ("loss", 1, 2, "nats"),
     "margin": ("margin", 1, 2, "logits"),
@@ -21,49 +21,52 @@ TRAITS = {
 }
 
 
-def accuracy_rows(experiment, curves):
-    """Test accuracy of each arm at every share."""
+def accuracy_rows(label, curves):
+    """Test accuracy of each arm at every removed share."""
     start = curves[curves["arm"] == "none"]
-    row = {"experiment": experiment, "removed first": "none"}
+    row = {"experiment": label, "removed first": "none"}
     yield row | {"0 %": mean_cell(100 * start["accuracy"], 2, "%")}
     for name, arm in ARMS.items():
-        of = curves[curves["arm"] == name]
+        group = curves[curves["arm"] == name]
         cells = {
             f"{100 * share:g} %": mean_cell(100 * part["accuracy"], 2, "%")
-            for share, part in of.groupby("share")
+            for share, part in group.groupby("share")
         }
-        yield {"experiment": experiment, "removed first": arm.title} | cells
+        yield {"experiment": label, "removed first": arm.title} | cells
 
 
-def trait_rows(experiment, removed):
-    """What the points that each arm removes first are like."""
+def trait_rows(label, removed):
+    """Loss, margin and labels of the points that each arm removes first."""
     for name, arm in ARMS.items():
-        of = removed[removed["arm"] == name]
+        group = removed[removed["arm"] == name]
         cells = {
-            name: mean_cell(scale * of[trait], decimals, unit)
-            for trait, (name, scale, decimals, unit) in TRAITS.items()
-            if trait in of
+            heading: mean_cell(scale * group[trait], decimals, unit)
+            for trait, (heading, scale, decimals, unit) in TRAITS.items()
+            if trait in group
         }
-        yield {"experiment": experiment, "removed first": arm.title} | cells
+        yield {"experiment": label, "removed first": arm.title} | cells
 
 
 def numbers(experiment, curves, removed, faster):
-    """The table's numbers, one a row: quantity, what it is of, value, and a 95 % interval."""
+    """Rows of the CSV file: one number each, with its 95 % interval.
 
-    def row(quantity, arm, of, values):
+    Column ``of`` says at which share, for which trait, or by which measure the number holds.
+    """
+
+    def row(quantity, arm, which, values):
         mean, half = mean_with_interval(values)
-        about = {"experiment": experiment, "quantity": quantity, "arm": arm, "of": of}
+        about = {"experiment": experiment, "quantity": quantity, "arm": arm, "of": which}
         return about | {"value": mean, "low": mean - half, "high": mean + half}
 
     wide = curves.pivot_table(index="seed", columns=["arm", "share"], values="accuracy")
     for arm, share in wide.columns.drop(("none", 0.0)):
         gain = wide[arm, share] - wide["none", 0.0]
         yield row("accuracy_gain", arm, f"at {100 * share:g} %", gain)
-    for arm, of in removed.groupby("arm", sort=False):
-        for trait in [name for name in TRAITS if name in of]:
-            yield row("trait", arm, trait, of[trait])
-    for found in faster.rename(columns={"reading": "of"}).to_dict("records"):
-        yield {"experiment": experiment, "quantity": "times_faster"} | found
+    for arm, group in removed.groupby("arm", sort=False):
+        for trait in [name for name in TRAITS if name in group]:
+            yield row("trait", arm, trait, group[trait])
+    for ratio in faster.rename(columns={"reading": "of"}).to_dict("records"):
+        yield {"experiment": experiment, "quantity": "times_faster"} | ratio
 
 
 def as_text(rows):
@@ -78,18 +81,23 @@ def main(smk):
     removed = dict(zip(names, map(read_csv, smk.input.removed), strict=True))
 
     def over(rows, frames):
-        return as_text(row for name, frame in frames.items() for row in rows(name, frame))
+        """A table of the rows of every experiment."""
+        labels = smk.params.labels
+        return as_text(row for name, frame in frames.items() for row in rows(labels[name], frame))
 
     faster = {name: times_faster_over_seeds(frame) for name, frame in curves.items()}
     parts = {
         "Test accuracy (%), mean over samples ± half of a 95 % interval": over(
             accuracy_rows, curves
         ),
-        "Rise of the test loss, as a multiple of that under random removal "
+        "Rise of the test loss, relative to random removal "
         "(95 % bootstrap interval over samples)": over(
-            lambda name, frame: ({"experiment": name} | row for row in faster_rows(frame)), faster
+            lambda label, frame: ({"experiment": label} | row for row in faster_rows(frame)),
+            faster,
         ),
-        f"The first {100 * smk.params.looked_at:g} % removed": over(trait_rows, removed),
+        f"Traits of the first {100 * smk.params.looked_at:g} % of the points removed": over(
+            trait_rows, removed
+        ),
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     rows = (

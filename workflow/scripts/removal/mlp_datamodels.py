@@ -1,4 +1,4 @@
-"""Linear datamodeling score of every attribution, for growing numbers of networks."""
+"""Compute the linear datamodeling score of every attribution, by number of networks."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ def main(smk):
     scores = [load_arrays(path) for path in smk.input.scores]
     parts = [load_arrays(path) for path in smk.input.subsets]
     order = np.argsort(np.concatenate([part["subset"] for part in parts]))
-    # Attributions are positive for examples that help, and so is the margin.
+    # Helpful examples have positive attributions and raise the margin, so both have the same sign.
     runs = np.concatenate([part["margins"] for part in parts])[order].transpose(1, 2, 0)
     actual, rows = runs.mean(axis=0), []
 
@@ -22,8 +22,8 @@ def main(smk):
 
     for name in METHODS:
         for count in range(1, len(scores) + 1):
-            of = [network[f"predicted_{name}"][count - 1] for network in scores[:count]]
-            add(name, count, rank_correlations(np.mean(of, axis=0), actual))
+            parts = [network[f"predicted_{name}"][count - 1] for network in scores[:count]]
+            add(name, count, rank_correlations(np.mean(parts, axis=0), actual))
     if len(runs) > 1:
         add(CEILING, len(scores), ceilings(runs))
     write_csv(smk.output[0], pd.DataFrame(rows))

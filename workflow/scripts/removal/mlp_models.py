@@ -1,4 +1,4 @@
-"""The networks that attributions are computed from, after every epoch."""
+"""Train the networks whose predictions are attributed, and store them after every epoch."""
 
 import torch
 

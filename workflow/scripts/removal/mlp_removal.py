@@ -1,4 +1,4 @@
-"""Networks trained without the points that each arm removes first, at one share; of all at 0."""
+"""Train networks without the points that each arm removes first, for one removed share."""
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,13 @@ from wtrak.removal.orders import kept, orders
 
 
 def mean_rankings(paths):
-    """What each arm ranks by, in the mean over networks."""
-    found = [load_arrays(path) for path in paths]
-    names = [name for name in found[0] if name.startswith("arm_")]
-    return {name.removeprefix("arm_"): np.mean([of[name] for of in found], 0) for name in names}
+    """The values by which each arm ranks points, averaged over networks."""
+    scores = [load_arrays(path) for path in paths]
+    names = [name for name in scores[0] if name.startswith("arm_")]
+    return {
+        name.removeprefix("arm_"): np.mean([network[name] for network in scores], 0)
+        for name in names
+    }
 
 
 def main(smk):
@@ -26,7 +29,7 @@ def main(smk):
     values, labels = mean_rankings(smk.input.scores), y.cpu().numpy()
     share, jobs = float(smk.wildcards.share), []
     for seed in smk.params.seeds:
-        # A seed is of the network and of the random arms; the others remove the same for each.
+        # The seed sets the initial weights and the random arms. Other arms do not depend on it.
         arms = orders(values, labels, np.random.default_rng(seed))
         if share == 0:
             arms = {"none": np.arange(len(labels))}

@@ -1,4 +1,4 @@
-"""How long one epoch takes for networks trained one after the other, and side by side."""
+"""Measure the time of one epoch for networks trained one after the other and side by side."""
 
 import time
 
@@ -12,7 +12,7 @@ from wtrak.removal.mlp_data import load_examples
 
 
 def one_by_one(x, y, seeds, recipe, n_classes):
-    """A loop over torch.nn networks, as one writes it without thinking of the others."""
+    """Train torch.nn networks in a plain loop, one after the other."""
     width, rate, size = recipe["width"], recipe["learning_rate"], recipe["batch_size"]
     for seed in seeds:
         torch.manual_seed(seed)
@@ -50,10 +50,10 @@ def main(smk):
         "stack": lambda k: train(x, y, members[:, :k], seeds, recipe, classes, device),
     }
     for work in ways.values():
-        # What is set up at the first step is of neither way.
+        # A first step, so that the times contain no set-up.
         work(recipe["batch_size"])
     rows = []
-    # In turn, so that what else the machine does falls on both.
+    # The two ways alternate, so that other load on the machine affects both.
     for repeat in range(smk.params.repeats):
         for way, work in ways.items():
             seconds = timed(lambda work=work: work(len(x)), device) / len(seeds)

@@ -1,4 +1,4 @@
-"""Networks trained anew: removal, linear datamodeling scores and speed."""
+"""Write the table of retrained networks: removal, linear datamodeling scores and speed."""
 
 import numpy as np
 import pandas as pd
@@ -12,44 +12,44 @@ from wtrak.reporting.cells import fixed, mean_cell, plain, with_decimals
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import write_documents
 
-TITLE = "Networks trained anew"
+TITLE = "Retrained networks"
 WAYS = {"loop": "one after the other", "stack": "side by side"}
 
 
 def loss_rows(curves):
-    """Test loss of each arm at every share."""
+    """Yield the test loss of each arm at every removed share."""
     titles = {"none": "none"} | {name: arm.title for name, arm in ARMS.items()}
     for arm, title in titles.items():
-        of = curves[curves["arm"] == arm]
+        group = curves[curves["arm"] == arm]
         yield {"removed first": title} | {
             f"{100 * share:g} %": mean_cell(part["loss"], 4, "nats")
-            for share, part in of.groupby("share")
+            for share, part in group.groupby("share")
         }
 
 
 def datamodel_rows(scores):
-    """Score of each attribution by one network and by all."""
+    """Yield the score of each attribution, with one network and averaged over all."""
     for name, title in (METHODS | {CEILING: "a perfect prediction"}).items():
-        of = scores[scores["method"] == name].set_index("networks")
+        group = scores[scores["method"] == name].set_index("networks")
         counts = sorted({1, scores["networks"].max()})
         cells = {
             f"{count} network{'s' if count > 1 else ''}": with_decimals(
-                *of.loc[count, ["lds", "low", "high"]], 3, "correlation"
+                *group.loc[count, ["lds", "low", "high"]], 3, "correlation"
             )
             for count in counts
-            if count in of.index
+            if count in group.index
         }
         if cells:
             yield {"attribution": title} | cells
 
 
 def speed_rows(speed):
-    """Seconds for each network and epoch."""
+    """Yield the seconds for each network and epoch."""
     means = speed.groupby("way")["seconds"].mean()
     for way, title in WAYS.items():
-        of = speed.loc[speed["way"] == way, "seconds"]
+        seconds = speed.loc[speed["way"] == way, "seconds"]
         factor = plain(means["loop"] / means[way], "ratio", 2)
-        yield {"training": title, "s": mean_cell(of, 3, "seconds"), "times faster": factor}
+        yield {"training": title, "s": mean_cell(seconds, 3, "seconds"), "times faster": factor}
 
 
 def as_text(rows):
@@ -59,18 +59,18 @@ def as_text(rows):
 def main(smk):
     curves = pd.concat(map(read_csv, smk.input.curves), ignore_index=True)
     errors = [load_arrays(path, ["projection_error"]) for path in smk.input.scores]
-    error = np.mean([found["projection_error"] for found in errors])
+    error = np.mean([arrays["projection_error"] for arrays in errors])
     speed, faster = read_csv(smk.input.speed), times_faster_over_seeds(curves)
     parts = {
         "Test loss, mean over networks ± half of a 95 % interval": loss_rows(curves),
-        "Rise of the test loss, as a multiple of that under random removal "
+        "Rise of the test loss, relative to random removal "
         "(95 % bootstrap interval over networks)": faster_rows(faster),
         "Linear datamodeling score (95 % bootstrap interval over test points)": datamodel_rows(
             read_csv(smk.input.datamodels)
         ),
         f"Seconds for each network and epoch, {smk.params.stack} networks": speed_rows(speed),
-        "Gradients are projected; what that does to inner products": [
-            {"of": "all networks", "relative error": fixed(error, 2, "ratio")}
+        "Relative error of inner products by the projection of gradients": [
+            {"networks": "all", "relative error": fixed(error, 2, "ratio")}
         ],
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)

@@ -1,4 +1,4 @@
-"""Run the test suite for results on what this run has made."""
+"""Run the tests of results on the results of this run."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,7 @@ def main(smk):
         ]
     )
     if status != pytest.ExitCode.OK:
-        raise WtrakError(f"the results do not pass their checks: see {smk.log[0]}")
+        raise WtrakError(f"the results fail their tests: see {smk.log[0]}")
 
 
 if __name__ == "__main__":

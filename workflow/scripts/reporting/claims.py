@@ -1,4 +1,4 @@
-"""The ledger: every claim of the paper, the number that decides it here, and the verdict."""
+"""Write the ledger: each claim of the paper, the number that decides it, and the verdict."""
 
 import math
 
@@ -15,36 +15,37 @@ TITLE = "The paper's claims"
 
 
 def decided(claim, sources, rules):
-    """One row of the ledger.
+    """One row of the ledger, as a dict.
 
     Parameters
     ----------
     claim : dict
         A row of ``paper_claims.csv``.
     sources : dict of str to str
-        Paths ``source`` and ``sweep`` that it is decided by, and the ``experiment`` in place of its
-        own; empty if that is not among what runs.
+        Paths ``source`` and ``sweep`` of the results that decide it, and ``experiment``, the name
+        of the experiment to look up. Empty if that experiment does not run.
     rules : dict of str to dict
+        ``claims.rules`` of the configuration.
     """
     if claim["rule"] not in rules:
         raise WtrakError(
             f"claims: {claim['id']} has rule {claim['rule']!r}, which is not configured"
         )
-    found = evidence(claim, sources) if sources else None
+    numbers = evidence(claim, sources) if sources else None
     paper = float(claim["paper_value"]) if claim["paper_value"] else None
     row = {key: claim[key] for key in ("id", "where", "claim", "kind", "unit", "experiment")}
     row |= {"paper": paper, "value": math.nan, "low": math.nan, "high": math.nan}
     row |= {"sweep_low": math.nan, "sweep_high": math.nan}
-    if found is not None:
-        row |= {"value": found.value, "low": found.low, "high": found.high}
-        if found.sweep:
-            row |= dict(zip(("sweep_low", "sweep_high"), found.sweep, strict=True))
-    row["verdict"] = verdict(found, paper, rules[claim["rule"]])
+    if numbers is not None:
+        row |= {"value": numbers.value, "low": numbers.low, "high": numbers.high}
+        if numbers.sweep:
+            row |= dict(zip(("sweep_low", "sweep_high"), numbers.sweep, strict=True))
+    row["verdict"] = verdict(numbers, paper, rules[claim["rule"]])
     return row | {"target": claim["target"], "note": claim["note"]}
 
 
 def as_text(ledger):
-    """The ledger as a reader wants it, one row a claim."""
+    """The ledger as a table of text, one row for each claim."""
     rows = []
     for row in ledger.itertuples():
         ends = {"low": row.low, "high": row.high} if has_interval(row) else {}
@@ -54,7 +55,7 @@ def as_text(ledger):
                 "where": row.where,
                 "verdict": row.verdict,
                 "shown in": row.target.rsplit("/", 1)[-1],
-                "what ours is": row.note,
+                "how we measure it": row.note,
                 "paper": plain(row.paper, row.unit),
                 "ours": plain(row.value, row.unit)
                 if not ends
@@ -68,21 +69,23 @@ def as_text(ledger):
 
 
 def counted(ledger):
-    """How many claims came to each verdict."""
+    """Number of claims with each verdict."""
     counts = ledger["verdict"].value_counts()
     rows = [{"verdict": name, "claims": count(counts.get(name, 0), "claims")} for name in VERDICTS]
     return pd.DataFrame(rows)
 
 
 def within_the_paper(inconsistencies):
-    """What the paper says against itself, with what its own numbers come to."""
+    """Contradictions within the paper, with values computed from the paper's own numbers."""
     rows = []
     for row in inconsistencies:
         value = math.nan
         if row["expression"]:
             value = float(pd.eval(row["expression"], engine="python"))
         about = {"where": row["where"], "it says": row["says"], "but": row["but"]}
-        rows.append(about | {"of its numbers": row["computed"], "value": plain(value, "ratio")})
+        rows.append(
+            about | {"computed from its numbers": row["computed"], "value": plain(value, "ratio")}
+        )
     frame = pd.DataFrame(rows)
     frame.attrs["text_columns"] = 4
     return frame
@@ -97,7 +100,7 @@ def main(smk):
     parts = {
         "Verdicts": counted(ledger),
         "Claim by claim": as_text(ledger),
-        "The paper against itself": within_the_paper(smk.params.inconsistencies),
+        "Contradictions within the paper": within_the_paper(smk.params.inconsistencies),
     }
     missing = ledger.loc[ledger["verdict"] == NOT_RUN, "id"]
     footer = smk.params.notice

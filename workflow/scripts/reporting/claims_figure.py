@@ -1,4 +1,4 @@
-"""The ledger at a glance: our value over the paper's, what choices reach, and every verdict."""
+"""Draw the ledger: our values relative to the paper's, ranges over choices, and verdicts."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,12 +17,12 @@ STYLES = {
     REFUTED: ("#D55E00", "X"),
     NOT_RUN: ("#999999", "."),
 }
-# Beyond these ratios a mark stands at the edge.
+# Marks beyond these ratios are drawn at the edge.
 RATIOS = (1e-3, 1e3)
 
 
 def draw(axis, row, place):
-    """One claim: a mark at our value over the paper's, and a line over what is unstated."""
+    """Draw one claim: a mark at our value over the paper's, and a band for the range."""
     color, marker = STYLES[row.verdict]
     comparable = np.isfinite(row.paper) and row.paper != 0 and row.value > 0
     if not comparable:
@@ -61,8 +61,8 @@ def main(smk):
         axis.plot([], [], marker, color=color, label=f"{verdict}: {count}")
     figure.legend(loc="outside upper center", ncols=3, fontsize=7)
     footer = (
-        "Bands: what the choices reach that the paper leaves unstated. Open marks: claims without "
-        f"a number to divide by. {smk.params.notice}"
+        "Bands: range over choices that the paper does not state. Open marks: claims without a "
+        f"number of the paper to compare with. {smk.params.notice}"
     )
     save_figure(figure, *smk.output, footer.strip())
 

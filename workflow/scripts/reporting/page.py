@@ -1,4 +1,4 @@
-"""One page with everything: what was asked, what holds, every figure and table, and where from."""
+"""Write one HTML page with the verdicts, every figure and table, and their provenance."""
 
 import base64
 import re
@@ -26,10 +26,10 @@ COLORS = {
 
 
 def caption_of(name, captions):
-    """The caption of a figure or table; galleries share theirs, which names the experiment."""
+    """Caption of a figure or table. All galleries share one, with the experiment filled in."""
     kind, gallery, experiment = name.partition("gallery_")
     text = captions[f"{kind}gallery" if gallery else name]
-    # As Snakemake's own report fills it in.
+    # Snakemake's report fills in captions in the same way.
     values = {"wildcards": {"experiment": experiment}}
     return Environment(undefined=StrictUndefined).from_string(text).render(snakemake=values)
 
@@ -42,19 +42,19 @@ def paragraphs(caption):
 
 
 def image(path):
-    """A figure as the address of an image that the page carries itself."""
+    """A figure as a data URL, so that the page needs no other file."""
     return f"data:image/svg+xml;base64,{base64.b64encode(Path(path).read_bytes()).decode()}"
 
 
 def figures_of(paths, captions):
-    """Name, address and caption of each figure."""
+    """Yield name, data URL and caption of each figure."""
     for path in paths:
         name = Path(path).stem
         yield name, image(path), Markup(paragraphs(caption_of(name, captions)))
 
 
 def tables_of(paths, captions):
-    """Name, title, caption and HTML of each table."""
+    """Yield name, title, caption and HTML of each table."""
     for path in paths:
         name, page = Path(path).stem, Path(path).read_text("utf-8")
         title = Markup(re.search(r"<h2>(.*?)</h2>", page).group(1))
@@ -63,7 +63,7 @@ def tables_of(paths, captions):
 
 
 def verdicts_of(ledger):
-    """One dict a claim: what is claimed and where, the verdict, the paper's value and ours."""
+    """Yield one dict for each claim: claim, place in the paper, verdict, both values, and links."""
     for text, row in zip(short(ledger).to_dict("records"), ledger.itertuples(), strict=True):
         yield {
             "claim": row.claim,
@@ -78,16 +78,16 @@ def verdicts_of(ledger):
 
 
 def times(jobs):
-    """Rule, number of jobs and seconds of all of them, the longest first."""
+    """Name, number of jobs and total seconds of each rule, the longest first."""
     frame = pd.DataFrame(
         [{"rule": name.split("/")[0], "seconds": job["seconds"]} for name, job in jobs.items()]
     )
-    found = frame.groupby("rule")["seconds"].agg(["count", "sum"]).sort_values("sum")[::-1]
-    return [(row.Index, row.count, number(row.sum)) for row in found.itertuples()]
+    totals = frame.groupby("rule")["seconds"].agg(["count", "sum"]).sort_values("sum")[::-1]
+    return [(row.Index, row.count, number(row.sum)) for row in totals.itertuples()]
 
 
 def versions_in_words(record):
-    """One or two sentences on the packages that results were made with."""
+    """Sentences that name the packages with which the results were made."""
     known = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     others = record["made_with_other_versions"]
     if not others:

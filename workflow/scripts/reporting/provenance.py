@@ -1,4 +1,4 @@
-"""What stands behind the results: configuration, versions, data, weights, machine, times."""
+"""Record what made the results: configuration, versions, data, weights, machine, and times."""
 
 import csv
 import os
@@ -13,7 +13,7 @@ from wtrak.job.versions import other_versions
 
 
 def git_commit(folder):
-    """The commit that ran, with a mark if files differed from it; None outside a repository."""
+    """The checked-out commit, with a remark if files differ from it; None outside a repository."""
     if shutil.which("git") is None:
         return None
 
@@ -60,14 +60,14 @@ def main(smk):
         "config": smk.params.config,
         "inputs": [read_json(path) for path in smk.input.records],
         "versions": smk.params.versions,
-        # Nothing is made again for another version of a package; what is older is named here.
+        # A new version of a package re-runs no job. Results of older versions are listed here.
         "made_with_other_versions": other_versions(
             {job_name(path): path for path in smk.input.logs}, smk.params.versions
         ),
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
             "cores": os.cpu_count(),
-            # Without the number of threads, which is that of this job.
+            # Without the number of threads, which holds only for this job.
             "device": describe_device(device).split(", ")[0],
         },
         "jobs": jobs,

@@ -1,4 +1,4 @@
-"""Copy the results of a finished full run to where the repository shows them."""
+"""Copy the results of a finished full run to results/published, and its verdicts to docs."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ from wtrak.reporting.tables import markdown
 
 
 def embed(page, body):
-    """The page with `body` between its two marks for the claims."""
+    """The page with `body` between the two comments that mark the place of the claims."""
     marks = r"(<!-- claims: written by make publish -->\n).*?(<!-- end of claims -->)"
     return re.sub(marks, lambda m: f"{m[1]}\n{body}\n\n{m[2]}", page, flags=re.S)
 

@@ -1,4 +1,4 @@
-"""Checked weights of one backbone: from the first source that fits, or seeded and untrained."""
+"""Fetch and check the weights of one backbone, or make untrained ones from a seed."""
 
 from wtrak.errors import SourceError, WtrakError
 from wtrak.geometry.backbone import backbone_state, untrained_state

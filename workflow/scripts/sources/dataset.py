@@ -1,4 +1,4 @@
-"""Images and labels of one dataset, from the first source whose content is right."""
+"""Fetch the images and labels of one dataset from the first source with the right content."""
 
 from wtrak.job.io import save_arrays, write_json
 from wtrak.job.runtime import run

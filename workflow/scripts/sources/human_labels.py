@@ -1,4 +1,4 @@
-"""Labels that people gave to the training images of one dataset, checked against its own."""
+"""Fetch human labels of a dataset's training images, and check that they belong to it."""
 
 from wtrak.errors import WtrakError
 from wtrak.job.io import load_arrays, save_arrays, write_json
@@ -13,10 +13,10 @@ def main(smk):
 
     def use(path, _source):
         labels = decode_cifar10n(path)
-        found = content_sha256(labels)
-        if found != expected:
+        digest = content_sha256(labels)
+        if digest != expected:
             raise SourceError(
-                f"decoded, but its labels have sha256 {found[:16]}…, expected {expected[:16]}…"
+                f"decoded, but its labels have sha256 {digest[:16]}…, expected {expected[:16]}…"
             )
         return labels
 
@@ -27,18 +27,18 @@ def main(smk):
         directory=smk.resources.data_directory,
         mirrors=[folder for folder in smk.resources.data_mirrors.split(":") if folder],
     )
-    own = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"]
-    if len(own) != len(labels["clean"]):
+    true = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"]
+    if len(true) != len(labels["clean"]):
         raise WtrakError(
-            f"human labels are for {len(labels['clean']):,} images, and {smk.wildcards.dataset} "
-            f"has {len(own):,}"
+            f"human labels are for {len(labels['clean']):,} images, but {smk.wildcards.dataset} "
+            f"has {len(true):,}"
         )
-    check_alignment(labels, own)
+    check_alignment(labels, true)
     record = {
         "human_labels": "CIFAR-10N",
         "source": describe_source(source),
         "content_sha256": expected,
-        "wrong": {name: float((values != own).mean()) for name, values in labels.items()},
+        "wrong": {name: float((values != true).mean()) for name, values in labels.items()},
     }
     save_arrays(smk.output.labels, labels, record)
     write_json(smk.output.record, record)

@@ -1,4 +1,4 @@
-"""Images and labels of a folder of one's own, and what of it could not be used."""
+"""Read the images and labels of a folder, and list the files that cannot be used."""
 
 import numpy as np
 import pandas as pd

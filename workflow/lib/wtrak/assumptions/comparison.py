@@ -1,4 +1,7 @@
-"""The numbers of all readings, and which of them are nearest to the paper's."""
+"""Compare our numbers under unstated choices with the paper's numbers.
+
+A reading is one combination of the choices that the paper does not state.
+"""
 
 import numpy as np
 import pandas as pd
@@ -8,18 +11,18 @@ DEFINITIONS = ("gradient", "spectral")
 
 
 def numbers(readings):
-    """Every number that a table of readings gives for a quantity of the paper, one a row.
+    """All our numbers for quantities of the paper, one in each row.
 
     Parameters
     ----------
     readings : pandas.DataFrame
-        Output of the rule reading, of several variations.
+        Outputs of the rule variation, for several variations.
 
     Returns
     -------
     pandas.DataFrame
         Columns variation, test_label, ridge, quantity (as in paper_claims.csv), definition,
-        aggregate (empty where there is none) and value.
+        aggregate and value. Definition and aggregate are empty for quantities without one.
     """
     keys = ["variation", "test_label", "ridge"]
     parts = []
@@ -44,7 +47,7 @@ def numbers(readings):
 
 
 def nearest(found, paper):
-    """The row of `numbers` whose value is nearest to the paper's, in the logarithm."""
+    """The row of `numbers` whose value is nearest to the paper's on a logarithmic scale."""
     positive = found[found["value"] > 0]
     return positive.loc[(np.log(positive["value"]) - np.log(paper)).abs().idxmin()]
 
@@ -53,7 +56,7 @@ READING = ["variation", "test_label", "ridge", "definition", "aggregate"]
 
 
 def shared_distances(joints):
-    """How far whole readings are from the paper's numbers of several experiments at once.
+    """Distance of each reading to the paper's numbers of several experiments at once.
 
     Parameters
     ----------
@@ -63,8 +66,8 @@ def shared_distances(joints):
     Returns
     -------
     pandas.DataFrame
-        A reading that all of them have a row, nearest first: its keys, ``factor`` (the largest
-        of any experiment) and one column ``factor of NAME`` for each.
+        One row for each reading that all experiments have, the nearest first. Columns are the
+        reading's keys, ``factor of NAME`` for each experiment, and ``factor``, their maximum.
     """
     out = None
     for name, joint in joints.items():
@@ -75,9 +78,9 @@ def shared_distances(joints):
 
 
 def joint_distances(found, paper, quantities):
-    """How far whole readings are from all of the paper's numbers at once.
+    """Distance of each reading to all of the paper's numbers at once.
 
-    One reading has one variation, label, ridge, Euclidean definition and aggregate for all of them.
+    The variation, label, ridge, Euclidean definition and aggregate are the same for all numbers.
 
     Parameters
     ----------
@@ -91,8 +94,8 @@ def joint_distances(found, paper, quantities):
     Returns
     -------
     pandas.DataFrame
-        A reading a row, nearest first: its keys, one column for each quantity, and ``factor``, the
-        largest ratio of any of them to the paper's number, or of that to it.
+        One row for each reading, the nearest first. Columns are the reading's keys, one for each
+        quantity, and ``factor``: the largest factor between a quantity and the paper's number.
     """
     keys = ["variation", "test_label", "ridge"]
     out = None

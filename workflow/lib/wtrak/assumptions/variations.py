@@ -1,7 +1,7 @@
-"""Every quantity of the paper's Table 1 under one reading of what it leaves unstated.
+"""Quantities of the paper's Table 1 under one combination of unstated choices, called a reading.
 
 A reading fixes the gradient, the label of test points, the head, the image size and the ridge. The
-ridge comes last: `spectral` coordinates serve all ridges, and both labels, in one pass.
+coordinates of `geometry.spectral` serve all ridges and both labels in one pass.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Norms:
 
 
 def norms_and_products(basis, gradients, ridges, queries, *, block_size):
-    """Norms of all rows, and their inner products in the natural metric with some queries.
+    """Norms of all rows, and their inner products with some queries in the natural metric.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ def norms_and_products(basis, gradients, ridges, queries, *, block_size):
         N examples.
     ridges : sequence of float
     queries : torch.Tensor, shape (q, r)
-        Coordinates of examples in the span of the basis, or whose partners are; may be empty.
+        Coordinates of the queries; may be empty. Either the queries or the rows must lie in the
+        span of the basis.
 
     Returns
     -------
@@ -69,7 +70,9 @@ def norms_and_products(basis, gradients, ridges, queries, *, block_size):
 
 
 def one_deletion(products, self_influence, anchors):
-    """Median natural W₁ that the removal of one of the anchors causes (see `wasserstein`).
+    """Median natural W₁ distance between the training set with and without one anchor.
+
+    See `certificates.wasserstein`.
 
     Parameters
     ----------
@@ -77,14 +80,14 @@ def one_deletion(products, self_influence, anchors):
         φ_kᵀQ⁻¹φ of the anchors with all training points.
     self_influence : numpy.ndarray, shape (n,)
     anchors : numpy.ndarray, shape (K,)
-        Their rows.
+        Rows of the anchors.
     """
     distances = natural_mean_distances(products, self_influence, anchors)
     return float(np.median(deletion_distances(distances, len(self_influence))))
 
 
 def constants(train, test, k, smallest_eigenvalue):
-    """The paper's constants for ridge number k, by name."""
+    """Lipschitz constants of the paper for the k-th ridge, by name."""
     return {
         "natural": natural(test.self_influence[k], train.self_influence[k]),
         "gradient": euclidean_gradient(test.inverse[k], train.inverse[k], train.plain.max()),
@@ -93,15 +96,15 @@ def constants(train, test, k, smallest_eigenvalue):
 
 
 def pair_radii(trak, lipschitz, pairs):
-    """Certified radii of sampled pairs, by the paper's intervals.
+    """Certified radii of sampled pairs by the paper's intervals, shape (P,).
 
     Parameters
     ----------
     trak : numpy.ndarray, shape (m, n)
     lipschitz : Lipschitz
-        Its first m test points are those of `trak`.
+        Constants; the first m test points are those of `trak`.
     pairs : numpy.ndarray, shape (3, P)
-        Test point and two training points.
+        A test point and two training points.
     """
     t, i, j = pairs
     of = lipschitz.test[t]

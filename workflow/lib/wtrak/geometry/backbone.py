@@ -36,8 +36,8 @@ def backbone_state(architecture, state):
     Raises
     ------
     WtrakError
-        If keys are missing or left over, shapes differ, or a value is not finite; the first
-        culprits are named.
+        If keys are missing or unknown, shapes differ, or a value is not finite. The message names
+        the first of these.
     """
     model = torchvision.models.get_model(architecture, weights=None)
     last = f"{ARCHITECTURES[architecture]}."
@@ -77,13 +77,13 @@ def build_backbone(architecture, state, device, *, fuse=True):
     state : dict
         Output of `backbone_state`.
     fuse : bool
-        Fold every BatchNorm into the convolution before it: the same function up to rounding,
-        about an eighth faster.
+        Fold every BatchNorm into the convolution before it. The function is the same up to
+        rounding, and about an eighth faster.
     """
     model = torchvision.models.get_model(architecture, weights=None)
     setattr(model, ARCHITECTURES[architecture], torch.nn.Identity())
     model.load_state_dict(state, strict=True)
-    model.eval()  # the formula for fusing is that of evaluation mode
+    model.eval()  # fusing uses the statistics of evaluation mode
     if fuse:
         _fuse_batch_norm(model)
     model.eval().requires_grad_(False)
@@ -138,9 +138,9 @@ def forward_activations(model, images, image_size, *, batch_size, precision="flo
     images : numpy.ndarray, shape (N, H, W, 1 or 3), uint8
     image_size, batch_size : int
     precision : {"float32", "bfloat16"}
-        ``bfloat16`` runs the convolutions under autocast; the result is float32 either way.
+        ``bfloat16`` runs the convolutions under autocast. The result is always float32.
     first_row : int
-        Row of the first image in its dataset, for messages.
+        Row of the first image in its dataset, for error messages.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def forward_activations(model, images, image_size, *, batch_size, precision="flo
     Raises
     ------
     WtrakError
-        If an activation is not finite; names the first row.
+        If an activation is not finite. The message names the first such image.
     """
     if model.training:
         raise ValueError("the backbone must be in evaluation mode")

@@ -7,7 +7,7 @@ import torch
 
 from wtrak.errors import WtrakError
 
-# Each class-pair block is symmetric: its lower triangle is computed in this many panels.
+# Each class-pair block is symmetric. Its lower triangle is computed in this many panels.
 _PANELS = 4
 
 
@@ -22,7 +22,7 @@ def second_moment(gradients, *, block_size, device):
     gradients : Gradients
         n examples in d = C·p dimensions.
     block_size : int
-        Rows at a time; memory is O(d² + block_size·p).
+        Rows processed at a time. Memory is O(d² + block_size·p).
     device : torch.device
 
     Returns
@@ -76,20 +76,20 @@ def blocks_by_class_pair(activations, weights, n_classes, *, block_size, device)
 
 
 def second_moment_operations(n, n_classes, p):
-    """Floating-point operations of one plain product for each class pair.
+    """Floating-point operations of one full matrix product for each class pair.
 
-    `second_moment` does 5/8 of them; what it saves shows in the ratio to the machine's rate.
+    `second_moment` needs only 5/8 of them, so it can be faster than this number suggests.
     """
     return 1.0 * n * p * p * n_classes * (n_classes + 1)
 
 
 def add_ridge(moment, ridge):
-    """Q = (1/n) Σ φφᵀ + λI, in place.
+    """Add λI to (1/n) Σ φφᵀ in place, and return it.
 
     Raises
     ------
     WtrakError
-        If λ is not positive: without it Q has no inverse.
+        If λ is not positive. Q may then have no inverse.
     """
     if not ridge > 0:
         raise WtrakError(
@@ -110,13 +110,14 @@ def factorise(q):
     """
     if not torch.isfinite(q).all():
         raise WtrakError(
-            "the covariance holds values that are not finite: an activation or residual overflows"
+            "the covariance has values that are not finite: an activation or residual is too large"
         )
     factor, info = torch.linalg.cholesky_ex(q)
     if int(info) > 0:
         raise WtrakError(
             f"the covariance is not positive definite: its leading minor of order {int(info)} "
-            "fails in float64. Raise the ridge; it is below the rounding of the largest eigenvalue"
+            "is not positive in float64. Raise the ridge; it is below the rounding error of the "
+            "largest eigenvalue"
         )
     return factor
 
@@ -124,12 +125,12 @@ def factorise(q):
 def eigenvalues(q, ridge):
     """Eigenvalues of Q in descending order, float64.
 
-    Those within rounding below λ are set to λ, of which they are perturbations.
+    Eigenvalues that rounding puts just below λ are set to λ.
 
     Raises
     ------
     WtrakError
-        If one is below λ by more than rounding: then Q is not a second moment plus λI.
+        If an eigenvalue is below λ by more than rounding. Q is then no second moment plus λI.
     """
     values = torch.linalg.eigvalsh(q).flip(0).cpu().numpy()
     rounding = 10 * len(values) * np.finfo(np.float64).eps * values[0]
@@ -142,13 +143,16 @@ def eigenvalues(q, ridge):
 
 
 def full_spectrum(reduced, ridge, n_features):
-    """Eigenvalues of Q on all C·p dimensions from those on the sum-zero space.
+    """Eigenvalues of Q on all C·p dimensions, from those on the sum-zero space.
 
-    Residuals that sum to zero leave p directions empty, where Q is λI exactly.
+    If residuals sum to zero over classes, Q has p further eigenvalues that equal λ.
     """
     return np.concatenate([reduced, np.full(n_features, ridge)])
 
 
 def effective_dimension(spectrum, ridge):
-    """tr(Q⁻¹(Q − λI)) = Σ_k (λ_k − λ)/λ_k, the mean self-influence of the training set."""
+    """Effective dimension tr(Q⁻¹(Q − λI)) = Σ_k (λ_k − λ)/λ_k.
+
+    It equals the mean self-influence of the training set.
+    """
     return float(np.sum((spectrum - ridge) / spectrum))

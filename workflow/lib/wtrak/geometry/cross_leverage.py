@@ -1,8 +1,9 @@
-"""How strongly removals of training points act on one another: bounds over every set at once.
+"""Bound the interaction between removals of training points, for all sets of a given size.
 
-Removing a set K changes a·c by x̃ᵀ(I − O)⁻¹ỹ, where O holds the cross-leverages
-O_kl = ψ_k·ψ_l/√(D_kD_l) of K, D = n − SI, and zero on the diagonal. Where the sums of |O_kl| over a
-row stay below 1, the removals act almost one by one, and Gershgorin's theorem says how nearly.
+Removing a set K changes a·c by x̃ᵀ(I − O)⁻¹ỹ. The matrix O has the cross-leverages
+O_kl = ψ_k·ψ_l/√(D_kD_l) of K, with D = n − SI, and a zero diagonal. If the sums of |O_kl| over each
+row are small against 1, the effects of the removals nearly add up. Gershgorin's theorem bounds the
+deviation.
 """
 
 import numpy as np
@@ -16,10 +17,10 @@ def largest_cross_leverages(
 ):
     """The `count` largest |O_kl| of every training point, and an upper bound on their error.
 
-    The n×n products are taken in float32, which halves their time. A float32 inner product of d
-    numbers, themselves rounded to float32, is off by at most (d + 2)·2⁻²⁴·‖ψ_k‖‖ψ_l‖ to first
-    order in 2⁻²⁴; the bound takes (d + 8) for what is left. On CUDA it holds for full float32,
-    torch's default, and not for TF32.
+    The n×n products are computed in float32, which halves their time. The error of a float32 inner
+    product of d numbers, themselves rounded to float32, is at most (d + 2)·2⁻²⁴·‖ψ_k‖‖ψ_l‖ to first
+    order in 2⁻²⁴. The bound uses (d + 8) to cover higher orders. On CUDA it holds for full float32,
+    which is torch's default, but not for TF32.
 
     Parameters
     ----------
@@ -31,16 +32,16 @@ def largest_cross_leverages(
     count : int
         At most n − 1.
     block_size : int
-        Rows at a time; memory is O(n·d + block_size·n) in float32.
+        Rows processed at a time. Memory is O(n·d + block_size·n) in float32.
 
     Returns
     -------
     values : numpy.ndarray, shape (n, count), float32, descending
-        |O_kl| as computed.
+        Computed |O_kl|.
     partners : numpy.ndarray, shape (n, count), int32
-        l of each.
+        The index l of each value.
     errors : numpy.ndarray, shape (n,), float64
-        No |O_kl| of row k is further than this from what was computed.
+        Upper bound on the error of every |O_kl| of row k.
     """
     n, d = len(gradients), gradients.dimension
     scale = torch.from_numpy(1 / np.sqrt(n - self_influence)).to(factor.device)
@@ -66,15 +67,16 @@ def largest_cross_leverages(
 def row_bounds(values, partners, errors, size, rounds=30):
     """Bounds r_k with −diag(r) ⪯ O_K ⪯ diag(r) for every set K of at most `size` points.
 
-    Gershgorin with weights g > 0: since 2|z_kz_l| ≤ z_k²·g_l/g_k + z_l²·g_k/g_l, r_k may be the sum
-    of the size − 1 largest |O_kl|·g_l/g_k. Equal weights leave most r small, but one r of 1 or more
-    spoils every set; so where there is one, heavier weights on such rows shift their load to their
-    partners, no further than it takes.
+    This is Gershgorin's theorem with weights g > 0. Because 2|z_kz_l| ≤ z_k²·g_l/g_k +
+    z_l²·g_k/g_l, r_k may be the sum of the size − 1 largest |O_kl|·g_l/g_k. With equal weights most
+    r are small, but a single r of 1 or more makes the bound useless for every set. Larger weights
+    for such rows lower their r and raise the r of their partners. The weights grow until all r are
+    below 0.9, or for the given number of rounds.
 
     Parameters
     ----------
     values, partners, errors
-        From `largest_cross_leverages`, at least size − 1 of each row.
+        Outputs of `largest_cross_leverages` with a count of at least size − 1.
 
     Returns
     -------
@@ -89,7 +91,7 @@ def row_bounds(values, partners, errors, size, rounds=30):
     for _ in range(rounds):
         weighted = upper * weights[partners]
         if listed < n - 1:
-            # What is not listed is no larger than the last that is, at the heaviest weight.
+            # Unlisted values are at most the last listed value, at the largest weight.
             weighted = np.maximum(weighted, upper[:, -1:] * weights.max())
         largest = np.partition(weighted, listed - size + 1, axis=1)[:, listed - size + 1 :]
         sums = largest.sum(axis=1) / weights

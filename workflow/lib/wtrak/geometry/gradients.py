@@ -1,4 +1,4 @@
-"""Per-example gradients φ = vec(e ⊗ h) of the last layer, kept as their two factors."""
+"""Per-example gradients φ = vec(e ⊗ h) of the last layer, stored as their two factors."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class Gradients:
         if len(self.residuals) != n or len(self.activations) != n:
             raise WtrakError(
                 f"{len(self.residuals)} residuals, {len(self.activations)} activations and {n} "
-                "indices are out of step"
+                "indices differ in number"
             )
         for name in ("residuals", "activations"):
             bad = np.flatnonzero(~np.isfinite(getattr(self, name)).all(axis=1))
@@ -52,7 +52,7 @@ class Gradients:
         return self.residuals.shape[1] * self.activations.shape[1]
 
     def take(self, rows):
-        """The same for a selection of rows."""
+        """Gradients of a selection of rows."""
         return Gradients(self.residuals[rows], self.activations[rows], self.index[rows])
 
     def squared_norms(self):
@@ -82,7 +82,7 @@ def append_constant(features, dtype=np.float32):
 
 
 def residuals(z, labels, gradient):
-    """e: derivative of the chosen output with respect to the logits.
+    """Residuals e: derivatives of the chosen output with respect to the logits.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def residuals(z, labels, gradient):
     labels : numpy.ndarray, shape (N,), integers
     gradient : {"loss", "margin", "logit"}
         ``loss``: cross-entropy, e = softmax(z) − onehot(y) (paper, appendix B).
-        ``margin``: log p_y/(1 − p_y) (TRAK), e = onehot(y) − softmax of z over the other classes;
-        by log-sum-exp over those, so that a confident example gives no NaN.
+        ``margin``: log p_y/(1 − p_y) (TRAK), e = onehot(y) − softmax of z over the other classes.
+        It is computed from these classes only, so that a confident example gives no NaN.
         ``logit``: the true class's logit, e = onehot(y) (paper, section 4.1).
 
     Returns
@@ -119,14 +119,14 @@ def _softmax(z):
 
 
 def sums_to_zero(gradient):
-    """Whether e sums to zero over classes, so that φ lives in (C − 1)·p dimensions."""
+    """Whether e sums to zero over classes, so that φ lies in (C − 1)·p dimensions."""
     return gradient in ("loss", "margin")
 
 
 def reduce_to_sum_zero(gradients):
     """The same gradients in an orthonormal (Helmert) basis of the sum-zero residual space.
 
-    Inner products, and with them τ and SI, are unchanged; Q loses p eigenvalues that equal λ.
+    Inner products do not change, and so neither do τ and SI. Q loses p eigenvalues that equal λ.
 
     Raises
     ------

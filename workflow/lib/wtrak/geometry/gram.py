@@ -1,4 +1,4 @@
-"""Inner products of a few whitened points with every training point."""
+"""Inner products of some whitened points with every training point."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from wtrak.geometry.scores import explicit_block, whiten
 
 
 def inner_products(gradients, points, factor, *, block_size, advance=lambda k: None):
-    """ψ_q·ψ_k of whitened `points` (q, d) with all n examples, shape (q, n), float64."""
+    """Inner products of whitened `points` (q, d) and all n examples, shape (q, n), float64."""
     products = np.empty((len(points), len(gradients)))
     for start in range(0, len(gradients), block_size):
         rows = slice(start, min(start + block_size, len(gradients)))

@@ -24,7 +24,7 @@ def evaluate(weight, activations, labels):
 
 
 def check_labels(labels, n_classes, what):
-    """Refuse labels outside 0…C-1, and a training set with fewer than two classes."""
+    """Raise a `WtrakError` for labels outside 0…C-1, or labels of a single class."""
     if labels.min() < 0 or labels.max() >= n_classes:
         raise WtrakError(
             f"{what}: labels run from {labels.min()} to {labels.max()}, expected 0 to "
@@ -56,10 +56,10 @@ def train_head(
         ``optimizer`` and its settings: see ``heads`` in config.yaml.
     device : torch.device
     evaluation : dict of str to (activations, labels), optional
-        Sets whose loss and accuracy the curve follows.
+        Sets whose loss and accuracy are recorded in the curve.
     initial : numpy.ndarray, shape (C, p), optional
-        Where ``lbfgs`` starts: from the optimum of nearly the same data it takes a few steps to
-        the same optimum as from zero. The other optimizers always start cold.
+        Start of ``lbfgs``. From the optimum of nearly the same data it needs only a few steps, and
+        reaches the same optimum as from zero. The other optimizers always start from zero.
     visit : callable, optional
         Called with each step of the curve and the weights after it, step 0 being the start.
     report : callable
@@ -72,7 +72,7 @@ def train_head(
     curve : pandas.DataFrame
         Columns step (epoch or iteration), set, loss, accuracy.
     record : dict
-        What the optimiser says of its end.
+        Numbers of iterations or epochs, and the final gradient norm of ``lbfgs``.
 
     Raises
     ------
@@ -105,9 +105,9 @@ def train_head(
 def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow, initial, report):
     """Minimise mean cross-entropy + ½·weight_decay·‖W‖² (bias free) to a gradient norm.
 
-    Works in coordinates V = W·L with LLᵀ = HᵀH/n + weight_decay·I, in which the Hessian's upper
-    bound is the identity: an order of magnitude fewer iterations on correlated activations.
-    Ends with a few Newton steps where L-BFGS stalls at the rounding of the loss.
+    Works in coordinates V = W·L with LLᵀ = HᵀH/n + weight_decay·I, in which the identity bounds the
+    Hessian from above. For correlated activations this needs ten times fewer iterations. If L-BFGS
+    stalls because of rounding of the loss, a few Newton steps follow.
     """
     n, p = activations.shape
     decay, tolerance = recipe["weight_decay"], recipe["gradient_norm"]
@@ -124,8 +124,8 @@ def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow, initial, 
         )
     whitened = torch.linalg.solve_triangular(factor.T, h, upper=True, left=False)
     del h
-    # A second copy the other way round: the products below are bound by memory, and each is twice
-    # as fast along its rows.
+    # A transposed copy. The products below are limited by memory access, and each is twice as fast
+    # along rows.
     across = whitened.T.contiguous()
     penalty = torch.full((p,), decay, dtype=torch.float64, device=device)
     penalty[-1] = 0.0
@@ -174,8 +174,8 @@ def _fit_lbfgs(activations, labels, n_classes, recipe, device, follow, initial, 
         shrink = torch.linalg.solve_triangular(factor.T, penalty * w, upper=True, left=False)
         return ((across @ de).T / n + shrink).cpu().numpy().ravel()
 
-    # L-BFGS compares values of the loss, whose rounding hides progress below a gradient norm of
-    # about 1e-8; Newton steps do not look at the loss.
+    # L-BFGS compares losses. Below a gradient norm of about 1e-8 their rounding hides progress.
+    # Newton steps do not use the loss.
     while state["norm"] > tolerance and steps < 10 and state["norm"] < 1e-3:
         probabilities = torch.softmax(whitened @ weight_of(flat)[0].T, dim=1)
         hessian = LinearOperator((flat.size, flat.size), matvec=hessian_times, dtype=np.float64)

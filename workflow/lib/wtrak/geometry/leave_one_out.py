@@ -1,8 +1,8 @@
-"""What the head would say of each training example had it not seen it, without fitting it anew.
+"""Approximate the logits of each training example from a head that was fitted without it.
 
-One Newton step from the optimum, exact up to the change of the curvature along it. All in the
-Helmert basis of the sum-zero space over classes, in which the logits of a softmax have their
-meaning and the Hessian of the loss is not singular.
+The head is not refitted. It takes one Newton step from the optimum, whose only error is the change
+of the curvature along the step. Computations use the Helmert basis of the sum-zero space over
+classes, because there the Hessian of the loss is not singular.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from wtrak.geometry.gradients import residuals
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Attributes of n training examples of a head.
+    """Leave-one-out logits and influences of the n training examples of a head.
 
     Attributes
     ----------
     logits : numpy.ndarray, shape (n, C), float64
-        Of each example by the head without it; their mean over classes is 0.
+        Logits of each example from the head without it. Their mean over classes is 0.
     influence : numpy.ndarray, shape (n,), float64
-        φᵀH⁻¹φ for the Hessian H of the objective: self-influence by influence functions, where
-        definition 5.2 has the second moment of gradients.
+        φᵀH⁻¹φ with the Hessian H of the objective. It is self-influence by influence functions;
+        definition 5.2 has the second moment of gradients in the place of H.
     """
 
     logits: np.ndarray
@@ -33,7 +33,7 @@ class LeaveOneOut:
 
 
 def hessian(z, activations, penalty, *, block_size, device):
-    """Hessian of mean cross-entropy + ½·penalty·‖W‖² (bias free) in the Helmert basis.
+    """Hessian of mean cross-entropy + ½·penalty·‖W‖², without the bias, in the Helmert basis.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def leave_one_out(z, activations, labels, penalty, *, block_size, device, groups
     Parameters
     ----------
     z : numpy.ndarray, shape (n, C), float64
-        Logits of a head fitted to `labels`; at its optimum, or near it.
+        Logits of a head fitted to `labels`, at or near its optimum.
     activations : numpy.ndarray, shape (n, p), float32
         With the constant 1 as last column.
     labels : numpy.ndarray, shape (n,), integers

@@ -1,4 +1,4 @@
-"""Inputs far from the training data, and how far they are."""
+"""Foreign inputs, and their distance to the training data."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -9,7 +9,7 @@ SYNTHETIC = ("blurred", "inverted", "noise")
 
 
 def synthetic_images(kind, images, *, sigma, rng):
-    """Images that are no longer of the data's kind.
+    """Images unlike the training images: blurred, inverted or noise.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def neighbour_distances(train, points, k, *, unit_length=False):
     Parameters
     ----------
     train, points : numpy.ndarray, shapes (n, p - 1) and (N, p - 1)
-        Penultimate activations. This distance knows no label, no head and no Q.
+        Penultimate activations. The distance does not depend on labels, the head or Q.
     k : int
         At most n.
     unit_length : bool
-        Whether to compare directions: every activation is scaled to length 1 first, so that large
-        activations, which are far from everything, are not taken for strange ones.
+        Whether to scale every activation to length 1 first and so to compare directions. Without
+        it, a large activation is far from all others even in a common direction.
     """
     if unit_length:
         train, points = (
@@ -52,9 +52,9 @@ def neighbour_distances(train, points, k, *, unit_length=False):
 
 
 def label_free_leverage(train, points, ridge):
-    """hᵀ(HᵀH/n + λI)⁻¹h: the leverage of the activations alone, shape (N,), float64.
+    """Leverage hᵀ(HᵀH/n + λI)⁻¹h of the activations, shape (N,), float64.
 
-    Self-influence without its residual: what of it is about where a point lies.
+    It is the part of self-influence that depends on a point's position and not on its residual.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def label_free_leverage(train, points, ridge):
 
 
 def binned_medians(x, y, bins):
-    """Medians of y in bins of equally many points by x, for a trend line.
+    """Medians of x and y in bins with equally many points, sorted by x, for a trend line.
 
     Returns
     -------

@@ -11,24 +11,24 @@ import torch
 
 
 def explicit_block(gradients, rows, device):
-    """φ of a slice of rows, shape (B, d), float64, on `device`."""
+    """Gradients φ of a slice of rows, shape (B, d), float64, on `device`."""
     h = torch.from_numpy(gradients.activations[rows]).to(device, torch.float64)
     e = torch.from_numpy(gradients.residuals[rows]).to(device)
     return (e[:, :, None] * h[:, None, :]).reshape(len(e), -1)
 
 
 def whiten(phi, factor):
-    """ψ = L⁻¹φ for rows of φ, shape (B, d)."""
+    """Whitened gradients ψ = L⁻¹φ of rows of φ, shape (B, d)."""
     return torch.linalg.solve_triangular(factor.T, phi, upper=True, left=False)
 
 
 def unwhiten(psi, factor):
-    """Q⁻¹φ = L⁻ᵀψ for rows of ψ, shape (B, d)."""
+    """Q⁻¹φ = L⁻ᵀψ of rows of ψ, shape (B, d)."""
     return torch.linalg.solve_triangular(factor, psi, upper=False, left=False)
 
 
 def whitened(gradients, factor, *, block_size):
-    """ψ of all rows, shape (N, d), float64; for a few rows, as memory is N·d."""
+    """Whitened gradients ψ of all rows, shape (N, d), float64. Memory is O(N·d)."""
     blocks = [
         whiten(explicit_block(gradients, slice(k, k + block_size), factor.device), factor)
         for k in range(0, len(gradients), block_size)
@@ -38,17 +38,17 @@ def whitened(gradients, factor, *, block_size):
 
 @dataclass(frozen=True)
 class Scores:
-    """What one pass over N examples yields.
+    """Results of one pass over N examples.
 
     Attributes
     ----------
     self_influence : numpy.ndarray, shape (N,), float64
         SI = ‖ψ‖² = φᵀQ⁻¹φ (definition 5.2).
     inverse_norms : numpy.ndarray, shape (N,), float64
-        ‖Q⁻¹φ‖, in which Euclidean constants are written.
+        ‖Q⁻¹φ‖, for the Euclidean constants.
     trak : numpy.ndarray, shape (m, N), float32
-        τ = ψ_t·ψ_i for m query points (equation 6). Positive for loss gradients: training on i
-        lowers the loss of t. In the units of φᵀQ⁻¹φ, never rescaled.
+        τ = ψ_t·ψ_i for m query points (equation 6), not rescaled. For loss gradients a positive
+        score means that training on i lowers the loss of t.
     mean_distances : numpy.ndarray, shape (K,), float64
         Mean natural distance ‖ψ_k − ψ_i‖ from each of K anchor points to all N examples.
     """
@@ -73,7 +73,7 @@ def score(gradients, factor, queries, anchors, *, block_size, advance=lambda k: 
     anchors : torch.Tensor, shape (K, d)
         Whitened gradients of the points to measure distances from; may be empty.
     block_size : int
-        Rows at a time; memory is O(d² + (block_size + m + K)·d + m·N).
+        Rows processed at a time. Memory is O(d² + (block_size + m + K)·d + m·N).
     """
     n = len(gradients)
     self_influence, inverse_norms = np.empty(n), np.empty(n)

@@ -1,7 +1,7 @@
 """Coordinates of gradients along the eigenvectors of their second moment.
 
-In these coordinates every ridge is a division: with Q = Σ μ_k e_k e_kᵀ + λI and c_k = φ·e_k, scores
-are Σ c_k c'_k/(μ_k + λ). So one pass over the gradients serves every λ.
+With Q = Σ μ_k e_k e_kᵀ + λI and c_k = φ·e_k, scores are Σ c_k c'_k/(μ_k + λ). So one pass over the
+gradients gives the scores for every λ.
 """
 
 from dataclasses import dataclass
@@ -13,22 +13,23 @@ from wtrak.geometry.covariance import second_moment
 from wtrak.geometry.gradients import Gradients
 from wtrak.geometry.scores import explicit_block
 
-# Directions with less than this share of the largest eigenvalue hold rounding and no data.
+# Eigenvalues below this share of the largest are rounding errors.
 _NEGLIGIBLE = 1e-13
 
 
 @dataclass(frozen=True)
 class EigenBasis:
-    """Orthonormal eigenvectors of (1/n) Σ φφᵀ, as vectors or through the n gradients themselves.
+    """Orthonormal eigenvectors e_k of (1/n) Σ φφᵀ, stored directly or as combinations of gradients.
 
     Attributes
     ----------
     eigenvalues : torch.Tensor, shape (r,), float64, descending
-        μ, without the ridge. The other d − r are zero.
+        Eigenvalues μ, without the ridge. The other d − r are zero.
     dimension : int
         d.
     vectors : torch.Tensor, shape (d, r) or (n, r), float64
-        e_k as columns; or, where `gradients` is given, their weights on the n gradients.
+        Columns are the e_k. If `gradients` is given, they are the weights of the n gradients in
+        each e_k.
     gradients : Gradients or None
     """
 
@@ -38,7 +39,7 @@ class EigenBasis:
     gradients: Gradients | None
 
     def coordinates(self, gradients, rows):
-        """c = φ·e_k of a slice of rows, and what is left of ‖φ‖² outside their span.
+        """Coordinates c = φ·e_k of a slice of rows, and the part of ‖φ‖² outside their span.
 
         Returns
         -------
@@ -53,19 +54,19 @@ class EigenBasis:
             c = c @ self.vectors
         norms = torch.from_numpy(gradients.take(rows).squared_norms()).to(device)
         rest = norms - (c * c).sum(dim=1)
-        # A difference of equal numbers is rounding, which 1/λ would blow up.
+        # A tiny rest is a rounding error, which division by λ would magnify.
         return c, torch.where(rest > 1e-10 * norms, rest, 0.0)
 
 
 def gram_block(a, b):
-    """φ_i·φ_j = (e_i·e_j)(h_i·h_j) of two sets of gradients, shape (len(a), len(b)), float64."""
+    """Inner products φ_i·φ_j = (e_i·e_j)(h_i·h_j), shape (len(a), len(b)), float64."""
     inner = a.residuals @ b.residuals.T
     inner *= a.activations.astype(np.float64) @ b.activations.astype(np.float64).T
     return inner
 
 
 def eigenbasis(gradients, *, block_size, device):
-    """Eigenvectors of the second moment; by the n×n Gram matrix where that is the smaller one.
+    """Eigenvectors of the second moment, computed from the n×n Gram matrix if n < d.
 
     Parameters
     ----------
@@ -80,8 +81,7 @@ def eigenbasis(gradients, *, block_size, device):
         q = second_moment(gradients, block_size=block_size, device=device)
         values, vectors = torch.linalg.eigh(q)
         del q
-        keep = slice(None)
-        weights, of = vectors.flip(1), None
+        weights, combined = vectors.flip(1), None
         values = values.flip(0).clamp_(min=0)
     else:
         gram = torch.from_numpy(gram_block(gradients, gradients)).to(device).div_(n)
@@ -90,5 +90,5 @@ def eigenbasis(gradients, *, block_size, device):
         keep = values > _NEGLIGIBLE * values[0]
         values = values[keep]
         # e_k = Σ_i φ_i w_ik with w = v/√(nμ).
-        weights, of = vectors.flip(1)[:, keep] / (n * values).sqrt(), gradients
-    return EigenBasis(values, d, weights.contiguous(), of)
+        weights, combined = vectors.flip(1)[:, keep] / (n * values).sqrt(), gradients
+    return EigenBasis(values, d, weights.contiguous(), combined)

@@ -1,4 +1,4 @@
-"""One experiment: its training subset, and its gradients from the files that its rules wrote."""
+"""Training subset and gradients of one experiment, from files that rules wrote."""
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from wtrak.job.io import load_arrays, load_metadata
 
 
 def load_gradients(activations, residuals, factor):
-    """Training and test gradients, in the basis that the covariance was factorised in.
+    """Training and test gradients in the basis in which the covariance was factorised.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ def training_subset(n_dataset, n_train, seed):
     Parameters
     ----------
     n_train : int or "all"
-        Size of the subset.
+        Size of the subset, or "all" for every row.
 
     Raises
     ------
     WtrakError
-        If more examples are asked for than there are.
+        If `n_train` is larger than `n_dataset`.
     """
     if n_train == "all":
         n_train = n_dataset
@@ -79,7 +79,7 @@ def training_subset(n_dataset, n_train, seed):
 
 
 def residuals_of(features, index, labels, weight, gradient, test_label="true_label"):
-    """Residuals of the examples `index` of a split, and the labels that they are taken at.
+    """Residuals of the examples `index` of a split, and the labels used for them.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def residuals_of(features, index, labels, weight, gradient, test_label="true_lab
         The head.
     gradient : {"loss", "margin", "logit"}
     test_label : {"true_label", "predicted"}
-        Whether to take the head's own prediction for the label.
+        Whether to use the true labels or the head's predictions.
 
     Returns
     -------
@@ -103,12 +103,12 @@ def residuals_of(features, index, labels, weight, gradient, test_label="true_lab
 
 
 def load_head_gradients(dataset, activations, head, gradient, test_label):
-    """Gradients as `load_gradients` gives them, straight from a head: for variations of it.
+    """Gradients as from `load_gradients`, but computed from a head instead of stored residuals.
 
     Parameters
     ----------
     dataset, activations, head : path
-        Outputs of the rules of these names.
+        Outputs of the rules with these names.
     gradient, test_label : str
         As in `residuals_of`.
     """

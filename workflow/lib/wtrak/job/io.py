@@ -1,4 +1,4 @@
-"""Files between rules: arrays as safetensors, numbers as JSON, frames as CSV, all atomic."""
+"""Read and write the files between rules: safetensors, JSON, CSV and text. Writes are atomic."""
 
 import contextlib
 import errno
@@ -19,15 +19,15 @@ from safetensors.numpy import save_file
 
 from wtrak.errors import WtrakError
 
-# One key, because safetensors writes several metadata keys in no fixed order.
+# A single key, because safetensors writes several metadata keys in random order.
 _METADATA_KEY = "wtrak"
 
 
 @contextlib.contextmanager
 def atomic_path(path):
-    """Yield a temporary path beside `path` that replaces it when the block ends well.
+    """Yield a temporary path beside `path`; it replaces `path` if the block raises nothing.
 
-    What processes that were killed left of earlier attempts at `path` is removed.
+    Temporary files that killed processes left for the same `path` are removed.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def atomic_path(path):
     handle, temporary = _locked_temporary(path)
     try:
         yield Path(temporary)
-        # mkstemp makes files private; results are for everybody whom the umask admits.
+        # mkstemp makes files private. Results get the usual permissions of the umask.
         umask = os.umask(0)
         os.umask(umask)
         Path(temporary).chmod(0o666 & ~umask)
@@ -46,15 +46,16 @@ def atomic_path(path):
 
 
 def _locked_temporary(path):
-    """Handle and name of a new file beside `path`, locked while this process lives.
+    """Handle and name of a new file beside `path`, which this process keeps locked.
 
-    What is locked is no leftover. Some network file systems have no locks; there, leftovers stay.
+    A locked file is in use, so it is not removed as a leftover. On network file systems without
+    locks leftovers are never removed.
     """
     while True:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_SH)
-        # Another process may have removed it before it was locked.
+        # Another process may have removed the file before it was locked.
         if os.fstat(handle).st_nlink:
             return handle, name
         os.close(handle)
@@ -74,9 +75,9 @@ def _scratch_of(temporary):
 
 @contextlib.contextmanager
 def scratch(temporary):
-    """Yield a folder for what comes about while a path of `atomic_path` is written.
+    """Yield a folder for intermediate files, for use while a path of `atomic_path` is written.
 
-    Where its process is killed, it goes with that path.
+    If the process is killed, the folder is removed together with that path.
     """
     folder = _scratch_of(temporary)
     folder.mkdir()
@@ -92,23 +93,23 @@ def save_arrays(path, arrays, metadata=None):
     header = {_METADATA_KEY: json.dumps(metadata or {}, sort_keys=True)}
     with atomic_path(path) as temporary, scratch(temporary) as folder:
         try:
-            # It makes a temporary file of its own beside the one that it is given.
+            # safetensors itself makes a temporary file beside its target.
             save_file(contiguous, folder / "arrays", metadata=header)
             os.replace(folder / "arrays", temporary)
         except SafetensorError as error:
-            # Rust's words for what Python calls an OSError; the arrays themselves are sound.
+            # The Rust code reports errors of the file system as its own type.
             full = f"os error {errno.ENOSPC}" in str(error)
             raise OSError(errno.ENOSPC if full else errno.EIO, str(error), str(path)) from error
 
 
 @contextlib.contextmanager
 def _readable(path, kind):
-    """Turn what reading a missing or damaged file raises into an error that names it."""
+    """Raise a `WtrakError` that names the file if it is missing or damaged."""
     if not Path(path).is_file():
         raise WtrakError(f"{path} is missing; run the workflow again to make it")
     try:
         yield
-    # ValueError covers damaged JSON, CSV and UTF-8.
+    # Damaged JSON, CSV and UTF-8 raise subclasses of ValueError.
     except (SafetensorError, ValueError) as error:
         raise WtrakError(
             f"{path} is truncated or is not a {kind} file ({error}); delete it and run again"
@@ -142,12 +143,11 @@ def _check_names(path, file, names):
 
 
 def load_rows(path, name, rows):
-    """Read some rows of one array of a safetensors file, and no others.
+    """Read some rows of one array of a safetensors file, without reading the others.
 
     Parameters
     ----------
     rows : slice
-        Within the array.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def read_csv(path):
     Raises
     ------
     WtrakError
-        If the file is missing or damaged; one that is cut within a row is told by its end.
+        If the file is missing or damaged. A file that ends within a row counts as damaged.
     """
     with _readable(path, "CSV"):
         raw = Path(path).read_bytes()

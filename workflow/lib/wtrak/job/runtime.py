@@ -1,4 +1,4 @@
-"""How a job runs: log, progress, device, threads, and the machine's own arithmetic rate."""
+"""Run a job: log, progress, device, threads, and the speed of the machine's arithmetic."""
 
 import contextlib
 import datetime as dt
@@ -15,17 +15,17 @@ from wtrak.errors import WtrakError
 from wtrak.job.versions import versions_line
 
 _terminal = sys.__stderr__
-# Open lock files of the cards that this process holds, by index.
+# Open lock files of the GPUs that this process holds, by index.
 _held = {}
 
 
 def run(main, smk):
-    """Call ``main(smk)`` with stdout, stderr and tracebacks in the rule's log file.
+    """Call ``main(smk)`` and write stdout, stderr and tracebacks to the rule's log file.
 
-    The last line of the log of a job that succeeds has the versions of the packages it used.
+    If the job succeeds, the last line of its log lists the versions of the packages it used.
 
-    An anticipated fault (`WtrakError`) is shown on the terminal as its message alone; any other
-    exception as one line that points to the log. Both end the process with status 1.
+    For a `WtrakError` the terminal shows only its message. For any other exception it shows one
+    line that points to the log. In both cases the process ends with status 1.
     """
     path = Path(str(smk.log[0]))
     message = None
@@ -43,7 +43,7 @@ def run(main, smk):
                 print(versions_line())
             except Exception as error:
                 message = f"{smk.rule}: {_in_words(error, path)}"
-                # A log on a full disk takes no traceback, and must not hide the reason.
+                # If the disk is full, the traceback cannot be written; the message is still shown.
                 with contextlib.suppress(OSError):
                     traceback.print_exc()
     except OSError as error:
@@ -57,25 +57,30 @@ def _in_words(error, log):
     if isinstance(error, WtrakError):
         return str(error)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"the disk or quota is full ({error}); free some and run again, finished files stay"
+        return (
+            f"the disk or quota is full ({error}); free some space and run again; "
+            "finished files are kept"
+        )
     return f"{type(error).__name__}: {error} (traceback in {log})"
 
 
 def say(message):
-    """One time-stamped line for the log."""
+    """Write one line with the time to the log."""
     print(f"{dt.datetime.now():%H:%M:%S} {message}", flush=True)
 
 
 @contextlib.contextmanager
 def progress(total, what, unit="rows", every=30.0):
-    """Yield ``advance(k)``: a bar on a terminal, else a line in the log every `every` seconds.
+    """Yield ``advance(k)``, which shows progress.
+
+    A terminal gets a progress bar. The log gets a line every `every` seconds.
 
     Parameters
     ----------
     total : int
         Number of units of work.
     what, unit : str
-        What is being done, and to what; for example ``"activations", "images"``.
+        Name of the work and of its units, for example ``"activations", "images"``.
     """
     from tqdm import tqdm
 
@@ -105,9 +110,9 @@ def progress(total, what, unit="rows", every=30.0):
 
 
 def use_threads(threads):
-    """Let torch and the BLAS behind numpy use `threads` cores, no more than the rule declared.
+    """Limit torch and numpy's BLAS to `threads` cores, the number that the rule declares.
 
-    A script that needs torch has imported it by now; others are spared its second and a half.
+    torch is not imported here, which takes 1.5 s. A script that needs it has imported it already.
     """
     from threadpoolctl import threadpool_limits
 
@@ -119,14 +124,13 @@ def use_threads(threads):
 def select_device(name):
     """Return the torch device for ``auto``, ``cpu``, ``cuda`` or ``cuda:k``.
 
-    A card belongs to one job of this user on this machine until the job's process ends, so that
-    jobs side by side never share one: ``auto`` and ``cuda`` take the first that is free, and where
-    none is, the job waits.
+    Jobs of one user on one machine never share a GPU, even across runs. ``auto`` and ``cuda`` take
+    the first free GPU and keep it until the process ends. If none is free, the job waits.
 
     Raises
     ------
     WtrakError
-        If CUDA is asked for and no usable card is there.
+        If the name asks for a GPU that is not there.
     """
     import torch
 
@@ -143,10 +147,10 @@ def select_device(name):
 
 
 def _hold_card(cards, every=1.0):
-    """Index of the one of `cards` that this process holds from now on, waiting for it if need be.
+    """Index of one of `cards`, which this process locks; it waits until one is free.
 
-    Locks are on files, by the card's own identifier: indices differ between jobs that see
-    different cards. The system drops them when a process ends, however it ends.
+    Lock files carry the GPU's unique identifier, because its index differs between jobs that see
+    different GPUs. The system releases the lock when the process ends.
     """
     import torch
 
@@ -166,13 +170,13 @@ def _hold_card(cards, every=1.0):
                 _held[card] = file
                 return card
         if not waiting:
-            say("other jobs hold every card that this one may take; waiting for one")
+            say("every GPU that this job may use is taken by another job; waiting for one")
             waiting = True
         time.sleep(every)
 
 
 def describe_device(device):
-    """The card's or processor's name, for provenance."""
+    """Name of the GPU or processor, for provenance."""
     import torch
 
     if device.type == "cuda":
@@ -187,8 +191,7 @@ def describe_device(device):
 def matmul_rate(device, size=3072, repeats=2):
     """Measured rate of a float64 matrix product on `device`, in operations per second.
 
-    The yardstick for the linear algebra here: time taken over (operations / this rate) is how
-    far a stage is from what the machine can do.
+    Logs compare the time of each stage of linear algebra with its operations divided by this rate.
     """
     import torch
 

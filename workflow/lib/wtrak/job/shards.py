@@ -1,4 +1,4 @@
-"""Long passes over rows that survive a kill: finished shards are kept and not done again."""
+"""Compute over many rows in shards, so that a killed job resumes after its last finished shard."""
 
 import contextlib
 import hashlib
@@ -14,22 +14,22 @@ from wtrak.job.runtime import say
 
 
 def shard_folder(parent, identity):
-    """Folder for the shards of one computation; clears those of any other under `parent`.
+    """Folder for the shards of one computation. Other folders under `parent` are removed.
 
     Parameters
     ----------
     parent : path
-        Folder that holds the shards of one target, whatever its inputs were.
+        Folder for all shards of one target.
     identity : dict
-        All that decides the bytes: hashes of inputs, settings, code. A change of any of them
-        makes another folder, so that stale shards are never used.
+        Everything that determines the result: hashes of inputs, settings and code. If it changes,
+        the folder changes too, so that stale shards are never used.
     """
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
     parent = Path(parent)
     if parent.exists():
         for other in parent.iterdir():
             if other.name != key:
-                say(f"dropping shards {other.name}, made from other inputs")
+                say(f"removing shards {other.name}, which were made from other inputs")
                 shutil.rmtree(other) if other.is_dir() else other.unlink()
     folder = parent / key
     folder.mkdir(parents=True, exist_ok=True)
@@ -37,17 +37,17 @@ def shard_folder(parent, identity):
 
 
 def compute_in_shards(compute, n_rows, shard_rows, folder, name, advance):
-    """Concatenate ``compute(start, stop)`` over shards of `shard_rows` rows, resuming.
+    """Concatenate ``compute(start, stop)`` over shards of `shard_rows` rows.
 
-    Shards are cut at fixed rows, so that a killed and resumed pass gives the same bytes as one
-    that was left alone. A damaged shard is computed again.
+    Shards that an earlier job finished are read instead of computed. Shards always begin at the
+    same rows, so a resumed job gives the same bytes. A damaged shard is computed again.
 
     Parameters
     ----------
     compute : callable
         Maps a row range to an array of shape (stop - start, …).
     advance : callable
-        Told the number of rows after each shard, for progress.
+        Called with the number of rows after each shard, to show progress.
     """
     parts, resumed = [], 0
     for start in range(0, n_rows, shard_rows):
@@ -62,7 +62,7 @@ def compute_in_shards(compute, n_rows, shard_rows, folder, name, advance):
         parts.append(part)
         advance(stop - start)
     if resumed:
-        say(f"{name}: {resumed:,} of {n_rows:,} rows were done before")
+        say(f"{name}: {resumed:,} of {n_rows:,} rows were read from finished shards")
     return np.concatenate(parts)
 
 

@@ -1,4 +1,4 @@
-"""Versions of the packages that a result was made with: noted in each job's log, compared later."""
+"""Versions of packages: written to each job's log, and compared with those installed later."""
 
 import importlib.metadata
 import json
@@ -6,7 +6,7 @@ import platform
 import sys
 from pathlib import Path
 
-# Distribution that each imported package belongs to. These decide numbers or what files hold.
+# Distribution name of each package that may change numbers or files.
 PACKAGES = {
     "snakemake": "snakemake",
     "torch": "torch",
@@ -25,25 +25,25 @@ _MARK = "versions "
 
 
 def installed_versions():
-    """Version of Python and of each of `PACKAGES` that is installed, by distribution name."""
-    found = {"python": platform.python_version()}
+    """Versions of Python and of the installed `PACKAGES`, by distribution name."""
+    versions = {"python": platform.python_version()}
     for name in PACKAGES.values():
         try:
-            found[name] = importlib.metadata.version(name)
+            versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def versions_line():
-    """One line for the log of a job: versions of Python and of the packages it has imported."""
+    """The line of a log that lists versions of Python and of the imported `PACKAGES`."""
     imported = {PACKAGES[name] for name in PACKAGES.keys() & sys.modules.keys()} | {"python"}
-    found = {name: value for name, value in installed_versions().items() if name in imported}
-    return _MARK + json.dumps(found, sort_keys=True)
+    used = {name: value for name, value in installed_versions().items() if name in imported}
+    return _MARK + json.dumps(used, sort_keys=True)
 
 
 def versions_of(log):
-    """Versions that the log of a finished job notes; empty if it notes none.
+    """Versions listed in the log of a finished job; empty if there are none.
 
     Parameters
     ----------
@@ -53,15 +53,15 @@ def versions_of(log):
     -------
     dict of str to str
     """
-    found = {}
+    versions = {}
     for line in Path(log).read_text("utf-8", errors="replace").splitlines():
         if line.startswith(_MARK):
-            found = json.loads(line.removeprefix(_MARK))
-    return found
+            versions = json.loads(line.removeprefix(_MARK))
+    return versions
 
 
 def other_versions(logs, installed):
-    """Jobs that were made with other versions than those installed.
+    """Jobs that ran with other versions than those installed.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def other_versions(logs, installed):
     Returns
     -------
     dict of str to list of str
-        Names of the jobs, by "package version", both sorted. "unknown" has those whose log notes no
-        versions.
+        Sorted names of the jobs, by "package version". Jobs whose log lists no versions are under
+        "unknown".
     """
     out = {}
     for name, path in sorted(logs.items()):

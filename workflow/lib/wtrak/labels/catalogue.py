@@ -1,6 +1,7 @@
-"""Every score by which wrong labels may be found: its name, title and look.
+"""The detectors of wrong labels: name, title and style of each score.
 
-A detector is added here and computed in `detectors.all_detectors`; tables and figures follow.
+To add a detector, add it here and compute it in `detectors.all_detectors`. Tables and figures then
+include it.
 """
 
 from dataclasses import dataclass
@@ -10,18 +11,18 @@ from wtrak.reporting.palette import EXPERIMENTS, NATURAL, NEUTRAL
 
 @dataclass(frozen=True)
 class Detector:
-    """What tables and figures say of a score, which is higher the more suspicious a label is.
+    """How tables and figures present a score. Higher scores are more suspicious.
 
     Attributes
     ----------
     title : str
-        In tables and legends.
+        Name in tables and legends.
     about : str
-        What it measures, in a sentence without its subject.
+        Short description of what it measures.
     style : tuple of (colour, marker, line style), optional
-        In the figure of heads that under- and overfit; without one it is not drawn there.
+        Style in the figure of heads that under- and overfit, which omits detectors without one.
     curve : tuple of (colour, line style), optional
-        In figure 5; without one it is not drawn there.
+        Style in figure 5, which omits detectors without one.
     """
 
     title: str
@@ -39,7 +40,7 @@ DETECTORS = {
     ),
     "hessian_influence": Detector(
         "self-influence, Hessian",
-        "the same with the Hessian of the loss in the place of the gradients' covariance",
+        "self-influence with the Hessian of the loss instead of the covariance of gradients",
         (EXPERIMENTS[4], "s", "-"),
     ),
     "tracin": Detector(
@@ -52,10 +53,12 @@ DETECTORS = {
     ),
     "el2n": Detector("EL2N, ‖e‖", "length of the vector of residuals"),
     "gradient_norm": Detector("gradient norm, ‖e‖‖h‖", "length of the gradient"),
-    "margin": Detector("margin", "largest other logit less that of the given label"),
+    "margin": Detector(
+        "margin", "largest logit of another class minus the logit of the given label"
+    ),
     "leave_one_out_loss": Detector(
         "loss, leave-one-out",
-        "loss of a head without the example, by one Newton step",
+        "loss of the head refitted without the example, by one Newton step",
         (EXPERIMENTS[2], "^", "--"),
     ),
     "out_of_fold_loss": Detector(
@@ -65,13 +68,13 @@ DETECTORS = {
     ),
     "confident_learning": Detector(
         "confident learning",
-        "cleanlab's ranking of label errors, from the same heads",
+        "cleanlab's ranking of label errors, from the out-of-fold heads",
         (EXPERIMENTS[5], "v", "--"),
     ),
     "leverage": Detector(
-        "label-free leverage", "leverage of the activations, which knows no label"
+        "label-free leverage", "leverage of the activations, which does not use labels"
     ),
-    "random": Detector("random", "for comparison", None, (NEUTRAL, ":")),
+    "random": Detector("random", "random numbers, for comparison", None, (NEUTRAL, ":")),
 }
-# Scores by which a list of suspicious labels may be ranked.
+# Scores that may rank a list of suspicious labels.
 RANKINGS = ("self_influence", "loss", "out_of_fold_loss")

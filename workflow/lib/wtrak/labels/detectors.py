@@ -1,4 +1,4 @@
-"""Scores by which wrong training labels may be found: all of one head, higher more suspicious."""
+"""Scores that detect wrong training labels. Higher scores are more suspicious."""
 
 import numpy as np
 import torch
@@ -15,8 +15,8 @@ from wtrak.labels.head_scores import cross_entropy, gradients_at, head_scores
 def self_influence(gradients, ridge, *, block_size, device):
     """SI = φᵀQ⁻¹φ of all n examples (definition 5.2), shape (n,), float64.
 
-    With fewer examples than dimensions it comes from their n×n Gram matrix K instead of Q, as
-    n·(1 − nλ·[(K + nλI)⁻¹]_ii): memory is O(min(n, d)²).
+    With fewer examples than dimensions, the n×n Gram matrix K replaces Q:
+    SI_i = n·(1 − nλ·[(K + nλI)⁻¹]_ii). So memory is O(min(n, d)²).
     """
     if len(gradients) < gradients.dimension:
         return _self_influence_from_gram(gradients, ridge, device)
@@ -41,10 +41,10 @@ def _self_influence_from_gram(gradients, ridge, device):
 
 
 def confident_learning(out_of_fold, labels):
-    """Cleanlab's ranking of label errors, shape (n,), from logits of heads that saw no label.
+    """Cleanlab's ranking of label errors, shape (n,), from out-of-fold logits.
 
-    The examples that it prunes come first; among them and among the others its quality score
-    decides. Both with the settings that it comes with.
+    Examples that cleanlab would prune score above all others. Within both groups its quality score
+    decides. All settings are cleanlab's defaults.
     """
     from cleanlab.filter import find_label_issues
     from cleanlab.rank import get_label_quality_scores
@@ -63,23 +63,23 @@ def all_detectors(
     Parameters
     ----------
     weight : numpy.ndarray, shape (C, p)
-        Head fitted to `labels`, which may be wrong.
+        Head fitted to `labels`.
     out_of_fold : numpy.ndarray, shape (n, C), float64
-        Logits of each example by a head that has not seen it.
+        Logits of each example from a head that was not trained on it.
     tracin : numpy.ndarray, shape (n,)
         Output of `tracin.tracin`.
     activations : numpy.ndarray, shape (n, p), float32
         With the constant 1 as last column.
     labels : numpy.ndarray, shape (n,), int64
-        As given.
+        Given labels, some of which may be wrong.
     gradient : {"loss", "margin", "logit"}
-        What φ is for self-influence.
+        Definition of φ for self-influence.
     ridge : float
         λ.
     penalty : float
-        Factor of ½‖W‖² that the head was fitted with.
+        Factor of ½‖W‖² in the head's objective.
     rng : numpy.random.Generator
-        Of the random score, for comparison.
+        Draws the random score.
     options
         block_size and device.
     """

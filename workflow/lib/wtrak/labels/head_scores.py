@@ -1,4 +1,4 @@
-"""What a head says of its own examples: losses, margins and gradients, without any geometry."""
+"""Losses, margins and gradients of a head's own training examples."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from wtrak.geometry.gradients import Gradients, reduce_to_sum_zero, residuals, s
 
 
 def gradients_at(z, labels, activations, gradient):
-    """φ of examples in the basis that Q is factorised in: the sum-zero one where e sums to zero.
+    """Gradients φ of examples, in the sum-zero basis if the residuals e sum to zero.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def cross_entropy(z, labels):
 
 
 def head_scores(z, labels, activations):
-    """Scores that need no more than logits, labels and activations.
+    """Scores that need only logits, labels and activations.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def head_scores(z, labels, activations):
     -------
     dict of str to numpy.ndarray, shape (n,)
         ``loss``, the cross-entropy; ``el2n``, ‖e‖; ``gradient_norm``, ‖e‖‖h‖; ``margin``, the
-        largest other logit less that of the label.
+        largest logit of another class minus that of the label.
     """
     rows = np.arange(len(z))
     e = np.linalg.norm(residuals(z, labels, "loss"), axis=1)

@@ -1,4 +1,4 @@
-"""Wrong labels, made or found, and how well a score ranks them (section 6.2)."""
+"""Make labels wrong, and measure how well a score ranks wrong labels first (section 6.2)."""
 
 import numpy as np
 from sklearn.metrics import (
@@ -15,13 +15,14 @@ REVIEWED = (0.05, 0.10, 0.20)
 
 
 def flip_labels(labels, kind, rate, n_classes, rng):
-    """Labels of which exactly round(rate·n) are wrong.
+    """A copy of the labels with exactly round(rate·n) of them made wrong.
 
     Parameters
     ----------
     labels : numpy.ndarray, shape (n,), integers from 0 to C - 1
     kind : {"uniform", "pair"}
-        A flipped label becomes any other class, each as likely; or always the next class.
+        ``uniform``: a wrong label is any other class with equal probability. ``pair``: it is the
+        next class.
     rate : float
         Share of labels to flip.
     n_classes : int
@@ -57,10 +58,10 @@ def detection(scores, wrong):
     Returns
     -------
     dict
-        ``auroc`` with mid-ranks for ties, ``average_precision``, ``separation`` (mean over the
-        wrong by mean over the right; NaN for scores that may be negative), and ``recall_5``,
-        ``recall_10``, ``recall_20``: share of the wrong among the top 5, 10 and 20 %, expected over
-        every order of tied scores.
+        ``auroc``, with mid-ranks for ties. ``average_precision``. ``separation``: mean score of
+        wrong labels over mean score of right ones; NaN if a score is negative. ``recall_5``,
+        ``recall_10`` and ``recall_20``: share of the wrong labels among the top 5, 10 and 20 %,
+        averaged over all orders of tied scores.
 
     Raises
     ------
@@ -69,9 +70,9 @@ def detection(scores, wrong):
     """
     scores = np.asarray(scores, dtype=np.float64)
     if wrong.all() or not wrong.any():
-        raise WtrakError("labels are all right or all wrong; there is nothing to tell apart")
+        raise WtrakError("labels are all right or all wrong; a detector cannot be evaluated")
     if not np.isfinite(scores).all():
-        raise WtrakError("a score is not finite; nothing can be ranked by it")
+        raise WtrakError("a score is not finite, so it cannot rank labels")
     ratio = scores[wrong].mean() / scores[~wrong].mean() if scores.min() >= 0 else np.nan
     out = {
         "auroc": float(roc_auc_score(wrong, scores)),
@@ -84,10 +85,10 @@ def detection(scores, wrong):
 
 
 def recall_at(scores, wrong, share):
-    """Share of the wrong labels found by reviewing the highest scores, ties in any order.
+    """Share of the wrong labels among the highest scores.
 
-    Of the points tied at the boundary, a fraction is reviewed, and the same fraction of the wrong
-    ones among them counts.
+    If scores are tied at the boundary, only a fraction of the tied points is included. The wrong
+    labels among them count with that fraction.
     """
     count = round(share * len(scores))
     if not count:
@@ -99,12 +100,12 @@ def recall_at(scores, wrong, share):
 
 
 def curves(scores, wrong, points=201):
-    """ROC and precision–recall curves on an even grid, so that seeds can be averaged.
+    """ROC and precision–recall curves on a regular grid, so that seeds can be averaged.
 
     Parameters
     ----------
     points : int
-        Of the grid; by default one each half percent.
+        Points of the grid; by default one for each half percent.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def curves(scores, wrong, points=201):
     grid = np.linspace(0, 1, points)
     false, true, _ = roc_curve(wrong, scores)
     precision, recall, _ = precision_recall_curve(wrong, scores)
-    # A step function: the precision reached at that recall or above.
+    # The precision curve as a step function: the best precision at this recall or above.
     best = np.maximum.accumulate(precision)[::-1]
     places = np.searchsorted(recall[::-1], grid)
     return {

@@ -1,4 +1,4 @@
-"""What heads say of examples that they have not seen, by cross-validation."""
+"""Logits of examples from heads that were not trained on them, by cross-validation."""
 
 import numpy as np
 
@@ -68,8 +68,8 @@ def held_out_logits(part, n_classes, fit):
 def out_of_fold_logits(weight, activations, labels, folds, recipe, device, rng, groups=None):
     """Logits of each example by a head that has not seen it, shape (n, C), float32.
 
-    Every fold's fit starts from the head on all labels, and ends at its own optimum: where the fit
-    starts does not tell it what was left out.
+    The fit for each fold starts from the head on all labels, to save time. It ends at its own
+    optimum, so the start does not leak the held-out labels.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def out_of_fold_logits(weight, activations, labels, folds, recipe, device, rng, 
         With the constant 1 as last column.
     labels : numpy.ndarray, shape (n,), integers from 0 to C - 1
     folds : int
-        Parts that are held out in turn, at most n.
+        Number of parts, at most n. Each is held out once.
     recipe : dict
         As in `train_head`.
     device : torch.device

@@ -1,4 +1,4 @@
-"""Training examples in the order in which a person should look at them."""
+"""Lists of training examples, ranked by how suspicious their labels are."""
 
 import numpy as np
 import pandas as pd
@@ -7,18 +7,18 @@ from wtrak.labels.catalogue import RANKINGS
 
 
 def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
-    """One row an example, the most suspicious first.
+    """A table with one row for each example, the most suspicious first.
 
     Parameters
     ----------
     index : numpy.ndarray, shape (n,)
         Row of each example in its dataset.
     given : numpy.ndarray, shape (n,), integers
-        Labels as given.
+        Given labels.
     scores : dict of str to numpy.ndarray, shape (n,)
-        The `catalogue.RANKINGS`.
+        Scores named in `catalogue.RANKINGS`.
     out_of_fold : numpy.ndarray, shape (n, C)
-        Logits by heads that have not seen the example; the largest is the suggested label.
+        Out-of-fold logits. The class with the largest logit is the suggested label.
     classes : list of str
         Names of the C classes.
     rank_by : str
@@ -47,9 +47,9 @@ def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
 
 
 def read_suspects(path):
-    """Read what `suspects` made and `write_csv` wrote; names of classes and files stay text."""
+    """Read a table of `suspects` from its CSV file. Names of classes and files stay text."""
     words = ("given_label", "suggested_label", "true_label", "people_label", "path")
-    # A carriage return, which `write_csv` does not quote, ends no line.
+    # `write_csv` does not quote carriage returns, so only line feeds may end a row.
     return pd.read_csv(
         path, dtype=dict.fromkeys(words, str), keep_default_na=False, lineterminator="\n"
     )

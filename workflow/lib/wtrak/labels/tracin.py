@@ -1,4 +1,4 @@
-"""TracIn: self-influence added up over the epochs of gradient descent, without a covariance."""
+"""TracIn: self-influence summed over the epochs of gradient descent, without a covariance."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from wtrak.geometry.head import logits, train_head
 
 
 def epoch_influence(z, labels, activations, learning_rate):
-    """η‖e‖²‖h‖²: an epoch's share of TracIn's self-influence, shape (n,), from logits (n, C)."""
+    """Self-influence η‖e‖²‖h‖² of one epoch, shape (n,), from logits (n, C)."""
     e = residuals(z, labels, "loss")
     h = activations.astype(np.float64)
     return learning_rate * np.einsum("nc,nc->n", e, e) * np.einsum("np,np->n", h, h)
 
 
 def tracin(activations, labels, n_classes, recipe, device):
-    """TracIn's self-influence Σ η‖e‖²‖h‖² of each example, over the epochs of a head of its own.
+    """TracIn's self-influence Σ η‖e‖²‖h‖² of each example, summed over the epochs of a new head.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def tracin(activations, labels, n_classes, recipe, device):
         With the constant 1 as last column.
     labels : numpy.ndarray, shape (n,), integers from 0 to C - 1
     recipe : dict
-        Of adam or sgd, see `train_head`; its learning_rate is η.
+        A recipe of `train_head` with adam or sgd. Its learning_rate is η.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How much faster one order of removal raises the test loss than another."""
+"""Compare how fast the test loss rises under different orders of removal."""
 
 import numpy as np
 import pandas as pd
@@ -8,21 +8,21 @@ from wtrak.reporting.cells import with_ends
 
 
 def times_faster(shares, rises, random_rises):
-    """How many times faster the test loss rises than under random removal, in three readings.
+    """How many times faster the test loss rises than under random removal, by three measures.
 
     Parameters
     ----------
     shares : numpy.ndarray, shape (K,)
         In rising order.
     rises, random_rises : numpy.ndarray, shape (..., K)
-        Of the mean test loss at these shares over that without removal.
+        Rise of the mean test loss at these shares, compared with no removal.
 
     Returns
     -------
     dict of str to numpy.ndarray
-        ``at``, shape (..., K): for each share the ratio of the rises; ``area``, shape (...): ratio
-        of the areas below the rises; ``largest``, shape (...): the largest of the first. NaN where
-        random removal does not raise the loss.
+        ``at``, shape (..., K): ratio of the rises at each share. ``area``, shape (...): ratio of
+        the areas below both curves. ``largest``, shape (...): largest ratio over the shares. NaN
+        where random removal does not raise the loss.
     """
     edges = np.append(0.0, shares)
 
@@ -46,39 +46,40 @@ def times_faster(shares, rises, random_rises):
 def times_faster_over_seeds(curves, resamples=2000):
     """`times_faster` with 95 % bootstrap intervals over seeds.
 
-    Where random removal fails to raise the loss in one of forty resamples, the upper end is
-    infinite: the ratio is not known to be finite.
+    The upper end is infinite if random removal does not raise the loss in one of forty resamples or
+    more, because the ratio may then be arbitrarily large.
 
     Parameters
     ----------
     curves : pandas.DataFrame
-        Columns seed, arm, share and loss, one row a fit; arm ``none`` is the fit to all.
+        Columns seed, arm, share and loss, one row for each fit. Arm ``none`` removes nothing.
 
     Returns
     -------
     pandas.DataFrame
-        Columns arm, reading, value, low and high; the value is NaN where random removal does not
-        raise the loss. Readings are ``at SHARE %``, ``areas`` and ``largest``.
+        Columns arm, reading, value, low and high. A reading is a measure: ``at SHARE %``,
+        ``areas`` or ``largest``. The value is NaN if random removal does not raise the loss.
     """
     wide = curves.pivot_table(index="seed", columns=["arm", "share"], values="loss")
     draws = np.random.default_rng(0).integers(len(wide), size=(resamples, len(wide)))
 
     def rises(arm):
-        """Of the mean over all seeds, and over those of each resample."""
-        of = wide[arm].sort_index(axis=1).sub(wide["none"].iloc[:, 0], axis=0)
-        values = of.to_numpy()
-        return of.columns.to_numpy(), np.vstack([values.mean(axis=0), values[draws].mean(axis=1)])
+        """Shares of an arm, and rises averaged over all seeds (row 0) and over each resample."""
+        by_seed = wide[arm].sort_index(axis=1).sub(wide["none"].iloc[:, 0], axis=0)
+        values = by_seed.to_numpy()
+        means = np.vstack([values.mean(axis=0), values[draws].mean(axis=1)])
+        return by_seed.columns.to_numpy(), means
 
     shares, random = rises("random")
     rows = []
     for arm in ARMS:
         if arm == "random":
             continue
-        found = times_faster(shares, rises(arm)[1], random)
+        ratios = times_faster(shares, rises(arm)[1], random)
         readings = dict(
-            zip((f"at {100 * share:g} %" for share in shares), found["at"].T, strict=True)
+            zip((f"at {100 * share:g} %" for share in shares), ratios["at"].T, strict=True)
         )
-        readings |= {"areas": found["area"], "largest": found["largest"]}
+        readings |= {"areas": ratios["area"], "largest": ratios["largest"]}
         for reading, values in readings.items():
             resampled = np.where(np.isnan(values[1:]), np.inf, values[1:])
             low, high = np.quantile(resampled, [0.025, 0.975], method="nearest")
@@ -88,9 +89,10 @@ def times_faster_over_seeds(curves, resamples=2000):
 
 
 def faster_rows(faster):
-    """`times_faster_over_seeds` as cells, one row an arm."""
-    for arm, of in faster.groupby("arm", sort=False):
+    """Yield the output of `times_faster_over_seeds` as cells, one row for each arm."""
+    for arm, group in faster.groupby("arm", sort=False):
         cells = {
-            row.reading: with_ends(row.value, row.low, row.high, "ratio") for row in of.itertuples()
+            row.reading: with_ends(row.value, row.low, row.high, "ratio")
+            for row in group.itertuples()
         }
         yield {"removed first": ARMS[arm].title} | cells

@@ -1,4 +1,4 @@
-"""Attribution of a two-layer perceptron's test points to its training points."""
+"""Attribute predictions of a two-layer perceptron to its training points."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class Scores:
     Attributes
     ----------
     whole, last : numpy.ndarray, shape (m, n), float32
-        With the gradient of the whole network, and of its last layer alone.
+        Scores by gradients of the whole network, and by gradients of its last layer.
     of_train, of_test : numpy.ndarray, shapes (n,) and (m,), float64
-        Self-influences φᵀQ⁻¹φ, with that of the whole network.
+        Self-influences φᵀQ⁻¹φ by gradients of the whole network.
     """
 
     whole: np.ndarray
@@ -31,19 +31,19 @@ class Scores:
 
 
 def blocks(n, block_size):
-    """Slices of rows that cover n."""
+    """Slices of at most `block_size` rows that cover n rows."""
     return [slice(k, min(k + block_size, n)) for k in range(0, n, block_size)]
 
 
 def geometric(network, train, test, kind, projection, ridge, block_size):
-    """Scores by gradients of one kind.
+    """Scores τ and self-influences by gradients of one kind.
 
     φ is float32; Q is summed and solved in float64.
 
     Parameters
     ----------
     network : Networks
-        One of them.
+        A single network.
     train, test : pair of torch.Tensor
         Inputs and labels of n and m points.
     kind : {"loss", "margin"}
@@ -64,7 +64,7 @@ def geometric(network, train, test, kind, projection, ridge, block_size):
     moment = add_ridge(total.div_(len(x)), ridge)
     queries = features(network, x_test, y_test, kind, projection).double()
     factor = factorise(moment)
-    # The features of the last layer are the last of all, and so is its part of Q.
+    # The features of the last layer come last, so its part of Q is the lower right block.
     size = last_layer_size(network)
     last_factor = factorise(moment[-size:, -size:])
     solved = torch.cholesky_solve(queries.T, factor).T
@@ -84,19 +84,22 @@ def geometric(network, train, test, kind, projection, ridge, block_size):
 
 
 def dot_products(network, train, test, block_size):
-    """g_t·g_i of whole loss gradients, which are never formed, shape (m, n), float32."""
+    """Inner products g_t·g_i of loss gradients of the whole network, shape (m, n), float32."""
     (x, y), (x_test, y_test) = train, test
     queries = layer_factors(network, x_test, y_test, "loss")
     out = np.empty((len(x_test), len(x)), np.float32)
     for rows in blocks(len(x), block_size):
-        own = layer_factors(network, x[rows], y[rows], "loss")
-        products = [(a @ b.T) * (c @ d.T) for (a, c), (b, d) in zip(queries, own, strict=True)]
+        factors = layer_factors(network, x[rows], y[rows], "loss")
+        products = [(a @ b.T) * (c @ d.T) for (a, c), (b, d) in zip(queries, factors, strict=True)]
         out[:, rows] = sum(products).cpu().numpy()
     return out
 
 
 def last_layer_influence(network, train, test, ridge, block_size):
-    """g_tᵀ(H + λI)⁻¹g_i of the last layer, shape (m, n), float32; H the Hessian of its loss."""
+    """Influences g_tᵀ(H + λI)⁻¹g_i of the last layer, shape (m, n), float32.
+
+    H is the Hessian of the loss in the last layer's weights.
+    """
 
     def parts(inputs, labels):
         h = hidden(network, inputs)[0]
@@ -113,7 +116,7 @@ def last_layer_influence(network, train, test, ridge, block_size):
     curvature = hessian(
         z.double().cpu().numpy(), h.cpu().numpy(), ridge, block_size=block_size, device=h.device
     )
-    # There the intercept is free of the penalty.
+    # `hessian` adds no penalty for the bias; here the ridge includes it.
     curvature.diagonal()[h.shape[1] - 1 :: h.shape[1]] += ridge
     h_test, _, e_test = parts(x_test, y_test)
     queries = gradients(h_test, e_test).double().T

@@ -1,6 +1,6 @@
-"""Every order in which training points are removed: its name, title and look.
+"""The arms: orders in which training points are removed, with name, title and style.
 
-An order is added here and computed in `orders.rankings`; tables and figures follow.
+To add an arm, add it here and compute it in `orders.rankings`. Tables and figures then include it.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
 
 @dataclass(frozen=True)
 class Arm:
-    """What tables and figures say of an order.
+    """How tables and figures present an arm.
 
     Attributes
     ----------
     title : str
     color, marker, line : str
-        As matplotlib takes them.
+        Colour, marker and line style for matplotlib.
     """
 
     title: str

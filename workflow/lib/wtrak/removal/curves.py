@@ -1,4 +1,4 @@
-"""How curves of removal look."""
+"""Draw removal curves."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from wtrak.reporting.intervals import mean_with_interval
 
 
 def draw_curves(axis, curves, metric, scale):
-    """Mean over fits against the removed share, with 95 % bands.
+    """Draw the mean over fits against the removed share, with 95 % bands.
 
     Parameters
     ----------
     curves : pandas.DataFrame
-        Columns arm, share and `metric`, one row a fit; arm ``none`` is the fit to all.
+        Columns arm, share and `metric`, one row for each fit. Arm ``none`` removes nothing.
     scale : float
-        Factor of the values, for percent.
+        Factor for the values, as 100 for percent.
     """
     start = scale * mean_with_interval(curves.loc[curves["arm"] == "none", metric])[0]
     means = scale * curves.groupby(["arm", "share"])[metric].mean()
@@ -22,7 +22,7 @@ def draw_curves(axis, curves, metric, scale):
     for name, arm in ARMS.items():
         part = curves[curves["arm"] == name]
         groups = list(part.groupby("share"))
-        summary = scale * np.array([mean_with_interval(of[metric]) for _, of in groups])
+        summary = scale * np.array([mean_with_interval(group[metric]) for _, group in groups])
         shares = np.array([0.0, *(100 * share for share, _ in groups)])
         mean = np.append(start, summary[:, 0])
         half = np.append(0.0, np.nan_to_num(summary[:, 1]))
@@ -30,6 +30,6 @@ def draw_curves(axis, curves, metric, scale):
         axis.plot(shares, mean, markersize=3, label=arm.title, **style)
         band = {"color": arm.color, "alpha": 0.15, "linewidth": 0}
         axis.fill_between(shares, mean - half, mean + half, **band)
-    # Bands of few fits would stretch the scale far beyond the curves.
+    # Bands over few fits may reach far beyond the curves.
     axis.set_ylim(means.min() - room, means.max() + room)
     axis.set_xlabel("removed (%)")

@@ -1,9 +1,9 @@
-"""Linear datamodeling scores: does the sum of attributions predict networks of other subsets?"""
+"""Linear datamodeling scores: how well sums of attributions predict networks of random subsets."""
 
 import numpy as np
 from scipy.stats import bootstrap, rankdata
 
-# What a figure or table calls each attribution.
+# Title of each attribution in figures and tables.
 METHODS = {
     "trak": "TRAK, margin",
     "trak_last": "TRAK, last layer",
@@ -14,7 +14,7 @@ METHODS = {
     "gradient_dot": "gradient dot product",
     "random": "random",
 }
-# The score of a perfect prediction of the mean over training runs.
+# Name of the score that a perfect prediction of the mean over training runs would get.
 CEILING = "ceiling"
 
 
@@ -45,16 +45,17 @@ def rank_correlations(predicted, actual):
 
 
 def ceilings(runs):
-    """Rank correlation with the mean over runs that a perfect prediction would have, shape (m,).
+    """Rank correlation of a perfect prediction with the mean over runs, shape (m,).
 
-    Two networks of the same subset differ by their seeds, so no attribution reaches 1. From the
-    mean correlation r of single runs, the Spearman-Brown formula has that of means of R with other
-    means of R; its root is the correlation with what they estimate.
+    Networks of the same subset differ by their seeds, so no attribution reaches 1. The mean
+    correlation of single runs gives, by the Spearman-Brown formula, the correlation between two
+    independent means over R runs. Its square root is the correlation of one such mean with the
+    expectation over runs.
 
     Parameters
     ----------
     runs : numpy.ndarray, shape (R, m, S)
-        Outputs of R networks of each subset; two or more.
+        Outputs of R networks for each subset, with R at least 2.
     """
     count = len(runs)
     single = np.mean(
@@ -67,7 +68,7 @@ def ceilings(runs):
 def mean_over_points(values, seed=0):
     """Mean and its 95 % bootstrap interval over test points, low and high.
 
-    Test points without a value are left out.
+    Test points with NaN are left out.
     """
     values = values[np.isfinite(values)]
     found = bootstrap(

@@ -1,4 +1,4 @@
-"""Two-layer perceptrons, many at a time: one stack of parameters, one matrix product for all."""
+"""Train many two-layer perceptrons at once, with their parameters stacked in common tensors."""
 
 from dataclasses import dataclass
 
@@ -26,18 +26,18 @@ class Networks:
 
     @property
     def parameters(self):
-        """All four, in the order of the attributes."""
+        """The four tensors, in the order of the attributes."""
         return self.w1, self.b1, self.w2, self.b2
 
     def take(self, rows):
-        """The same for a selection of the networks."""
+        """A selection of the networks."""
         return Networks(*(part[rows] for part in self.parameters))
 
 
 def initial(seeds, n_inputs, width, n_classes, device):
-    """Networks as torch.nn.Linear starts them, each from a seed of its own.
+    """Networks with the initial weights of torch.nn.Linear, each drawn from its own seed.
 
-    A network is the same whatever others stand beside it.
+    A network does not depend on the other networks in the stack.
     """
     parts = []
     for seed in seeds:
@@ -54,7 +54,7 @@ def initial(seeds, n_inputs, width, n_classes, device):
 
 
 def hidden(networks, x):
-    """relu(W₁ᵀx + b₁), shape (M, B, H), for inputs (B, q) or, one batch a network, (M, B, q)."""
+    """Hidden units relu(W₁ᵀx + b₁), shape (M, B, H), for inputs (B, q) or (M, B, q)."""
     return torch.relu(torch.matmul(x, networks.w1) + networks.b1)
 
 
@@ -64,27 +64,27 @@ def outputs(networks, x):
 
 
 def train(x, y, members, seeds, recipe, n_classes, device, *, visit=None, advance=lambda k: None):
-    """Fit one network to each selection of examples, all at once, by Adam.
+    """Fit one network to each selection of examples by Adam, all at once.
 
     Parameters
     ----------
     x : torch.Tensor, shape (n, q), float32, on `device`
     y : torch.Tensor, shape (n,), int64, on `device`
     members : torch.Tensor, shape (M, k), int64
-        Rows that each network sees; as many for each.
+        Rows of the k training examples of each network.
     seeds : list of int
-        Of the initial weights and of the order of examples.
+        One for each network. It sets the initial weights and the order of examples.
     recipe : dict
         width, epochs, batch_size and learning_rate.
     visit : callable, optional
         Called with the number of each epoch and the networks after it.
     advance : callable
-        Told the number of networks after each epoch.
+        Called with the number of networks after each epoch, to show progress.
 
     Returns
     -------
     Networks
-        The same to rounding as from fits one by one.
+        Equal, up to rounding, to networks that are fitted one by one.
 
     Raises
     ------
@@ -118,10 +118,10 @@ def train(x, y, members, seeds, recipe, n_classes, device, *, visit=None, advanc
 
 
 def _gradients(networks, x, y, batch, buffer):
-    """Put the gradient of each network's mean cross-entropy on its own batch into ``.grad``.
+    """Write the gradient of each network's mean cross-entropy on its batch to ``.grad``.
 
-    Written out: with automatic differentiation half of the time goes into memory that is allocated
-    for every step anew.
+    The gradient is written out, because automatic differentiation allocates memory at every step,
+    which takes half of the time.
     """
     size = batch.shape[1]
     inputs = torch.index_select(x, 0, batch.flatten(), out=buffer[: batch.numel()])
@@ -150,8 +150,8 @@ def judge(networks, x, y, block_size=4096):
         for rows in torch.arange(len(x), device=x.device).split(block_size):
             z = outputs(networks, x[rows])
             place = y[rows].expand(len(networks), -1)[:, :, None]
-            own = z.gather(2, place)[:, :, 0]
+            at_label = z.gather(2, place)[:, :, 0]
             others = z.scatter(2, place, -torch.inf).logsumexp(dim=2)
-            losses.append(torch.logaddexp(own, others) - own)
-            margins.append(own - others)
+            losses.append(torch.logaddexp(at_label, others) - at_label)
+            margins.append(at_label - others)
     return tuple(torch.cat(parts, dim=1).cpu().numpy() for parts in (losses, margins))

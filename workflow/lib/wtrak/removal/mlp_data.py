@@ -1,4 +1,4 @@
-"""Images as inputs of perceptrons."""
+"""Load images as inputs of perceptrons."""
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ def load_examples(dataset, split, device, count=None):
         Output of the rule dataset.
     split : {"train", "test"}
     count : int, optional
-        The first so many.
+        Number of examples to load, from the first; by default all.
     """
     arrays = load_arrays(dataset, [f"{split}_images", f"{split}_labels"])
     images, labels = (arrays[f"{split}_{what}"][:count] for what in ("images", "labels"))

@@ -1,8 +1,9 @@
-"""Per-example gradients of a whole two-layer perceptron, projected by their factors.
+"""Per-example gradients of a whole two-layer perceptron, with random projections.
 
-The gradient of a layer is the outer product of that of its outputs and of its inputs. Each factor
-is multiplied with a random matrix of its own, so the projection of the outer product is the outer
-product of the projections, and inner products are kept in the mean: no gradient is ever formed.
+The gradient of a layer is the outer product of two factors: the gradient of its outputs, and its
+inputs. Each factor is multiplied by its own random matrix. The outer product of the projected
+factors is a projection of the gradient that preserves inner products in expectation. So the
+unprojected gradient is never formed.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ GRADIENTS = ("loss", "margin")
 
 @dataclass(frozen=True)
 class Projection:
-    """Random factors for the first layer; the second, which is small, is kept whole.
+    """Random matrices for the first layer. The second layer is small and is not projected.
 
     Attributes
     ----------
@@ -29,7 +30,7 @@ class Projection:
 
 
 def draw_projection(width, n_inputs, sizes, seed, device):
-    """Gaussian factors with entries of variance 1/a and 1/b, so that inner products are unbiased.
+    """Gaussian matrices with variances 1/a and 1/b, so that inner products are unbiased.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def draw_projection(width, n_inputs, sizes, seed, device):
 
 
 def output_gradients(z, y, kind):
-    """e: derivative of the loss, or of the margin log p_y/(1 − p_y), in the logits, (N, C)."""
+    """Derivative e of the loss, or of the margin log p_y/(1 − p_y), by the logits, shape (N, C)."""
     onehot = torch.nn.functional.one_hot(y, z.shape[1]).to(z.dtype)
     if kind == "loss":
         return torch.softmax(z, dim=1) - onehot
@@ -57,12 +58,12 @@ def output_gradients(z, y, kind):
 
 
 def layer_factors(network, x, y, kind):
-    """Factors (outputs, inputs) of each layer's gradient, of one network.
+    """Factors (outputs, inputs) of the gradient of each layer of one network.
 
     Returns
     -------
     list of pair of torch.Tensor
-        Shapes (N, H) and (N, q + 1), then (N, C) and (N, H + 1); the constant 1 last.
+        Shapes (N, H) and (N, q + 1), then (N, C) and (N, H + 1). Inputs end with the constant 1.
     """
     h = hidden(network, x)[0]
     e = output_gradients(h @ network.w2[0] + network.b2[0], y, kind)
@@ -72,12 +73,12 @@ def layer_factors(network, x, y, kind):
 
 
 def features(network, x, y, kind, projection):
-    """φ of each example, shape (N, a·b + C·(H + 1)), float32: first layer, then last layer.
+    """Projected gradients φ, shape (N, a·b + C·(H + 1)), float32: first layer, then last layer.
 
     Parameters
     ----------
     network : Networks
-        One of them.
+        A single network.
     x, y : torch.Tensor, shapes (N, q) and (N,)
     kind : str
         One of `GRADIENTS`.
@@ -89,15 +90,15 @@ def features(network, x, y, kind, projection):
 
 
 def last_layer_size(network):
-    """C·(H + 1), how many of the features are of the last layer."""
+    """Number C·(H + 1) of features of the last layer."""
     _, width, classes = network.w2.shape
     return classes * (width + 1)
 
 
 def inner_product_error(network, x, y, kind, projection):
-    """Root mean square error of projected inner products of pairs, over that of the true ones.
+    """Root mean square error of projected inner products, over the root mean square of exact ones.
 
-    Measured on all pairs of the examples given, the first layer included.
+    It is measured on all pairs of the given examples, with gradients of the whole network.
     """
     exact = sum((a @ a.T) * (b @ b.T) for a, b in layer_factors(network, x, y, kind))
     phi = features(network, x, y, kind, projection)

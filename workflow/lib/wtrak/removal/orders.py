@@ -1,4 +1,4 @@
-"""Training points removed by a ranking before training anew: the arms, and what they remove."""
+"""Orders in which arms remove training points before retraining."""
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -7,18 +7,18 @@ from wtrak.errors import WtrakError
 
 
 def rankings(trak, self_influence, losses, lipschitz, epsilon):
-    """What each arm ranks training points by, the largest to be removed first.
+    """Values by which each arm ranks training points. The largest are removed first.
 
     Parameters
     ----------
     trak : numpy.ndarray, shape (m, n)
         τ of loss gradients: positive means that training on i lowers the loss of t.
     self_influence, losses : numpy.ndarray, shape (n,)
-        Of the training points.
+        Self-influence and loss of the training points.
     lipschitz : wtrak.certificates.lipschitz.Lipschitz
         Constants of the m scored test and n training points, L_ti = test_t·train_i.
     epsilon : float
-        Radius at which a score counts as certified: |τ_ti| > ε·L_ti, so its sign is sure.
+        Radius at which a score counts as certified, |τ_ti| > ε·L_ti: its sign cannot change.
 
     Returns
     -------
@@ -46,30 +46,30 @@ def orders(values, labels, rng):
         Output of `rankings`.
     labels : numpy.ndarray, shape (n,), integers
     rng : numpy.random.Generator
-        Of the random arms.
+        Draws the random arms.
 
     Returns
     -------
     dict of str to numpy.ndarray, shape (n,)
-        Rows, the first to be removed first.
+        Rows in the order of their removal.
     """
     out = {name: np.argsort(-ranking, kind="stable") for name, ranking in values.items()}
     shuffled = rng.permutation(len(labels))
-    # Of every class the same share, whatever is cut off: by place within the class.
+    # Sorting by place within the class removes the same share of every class.
     place = np.empty(len(labels))
     for label in np.unique(labels):
-        own = shuffled[labels[shuffled] == label]
-        place[own] = (np.arange(len(own)) + 0.5) / len(own)
+        members = shuffled[labels[shuffled] == label]
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
     return out | {"random": shuffled, "balanced": np.argsort(place, kind="stable")}
 
 
 def kept(order, share):
-    """Rows that stay, sorted, when the first `share` of an order is removed.
+    """Sorted rows that stay if the first `share` of an order is removed.
 
     Raises
     ------
     WtrakError
-        If none stays.
+        If no row stays.
     """
     count = round(share * len(order))
     if count >= len(order):
@@ -81,7 +81,7 @@ def neighbour_agreement(activations, labels, k):
     """Share of the k nearest other training points with the same label, shape (n,)."""
     search = NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(activations)
     found = search.kneighbors(activations, return_distance=False)
-    # A point is its own nearest, unless it has duplicates; leave out one either way.
+    # Without duplicates each point is its own nearest neighbour. One neighbour is always dropped.
     own = found == np.arange(len(labels))[:, None]
     own[~own.any(axis=1), -1] = True
     others = found[~own].reshape(len(labels), k)

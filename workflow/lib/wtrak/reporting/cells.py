@@ -1,4 +1,4 @@
-"""Cells of tables: what a reader sees, with the numbers behind it and their unit.
+"""Make cells of tables: the text that a reader sees, the numbers behind it and their unit.
 
 Units are written as in ``workflow/resources/columns.csv``; ``1`` is a pure number.
 """
@@ -8,7 +8,7 @@ import math
 from wtrak.reporting.intervals import mean_with_interval
 from wtrak.reporting.tables import Cell, number, percent
 
-# What stands for a number that does not exist.
+# Text for a missing number.
 NONE = "–"
 
 
@@ -21,22 +21,22 @@ def _text_of(value, digits):
 
 
 def plain(value, unit, digits=3):
-    """A number to `digits` significant digits, as `wtrak.tables.number` writes it."""
+    """A number to `digits` significant digits, as `tables.number` writes it."""
     return NONE if _missing(value) else Cell(_text_of(value, digits), unit, value)
 
 
 def fixed(value, decimals, unit):
-    """A number with so many decimals."""
+    """A number with a fixed number of decimals."""
     return NONE if _missing(value) else Cell(f"{value:,.{decimals}f}", unit, value)
 
 
 def count(value, unit):
-    """A whole number of something."""
+    """A whole number."""
     return NONE if _missing(value) else Cell(f"{int(value):,}", unit, int(value))
 
 
 def percentage(share, half_width=math.nan):
-    """A share in per cent, and where there is one half of its interval in percentage points."""
+    """A share in per cent, with half of its interval in percentage points if given."""
     if _missing(share):
         return NONE
     text = percent(share)
@@ -48,7 +48,8 @@ def percentage(share, half_width=math.nan):
 def mean_cell(values, decimals, unit, sign=""):
     """Mean over seeds ± half of its 95 % interval.
 
-    A dash if a value is missing, and no interval for one seed. A `sign` of "+" shows it always.
+    The cell is a dash if a value is missing. One seed has no interval. With `sign` "+", positive
+    numbers get a plus.
     """
     if values.isna().any():
         return NONE
@@ -60,7 +61,7 @@ def mean_cell(values, decimals, unit, sign=""):
 
 
 def with_ends(value, low, high, unit, digits=2):
-    """A number with the ends of its interval, which may be infinite; without, if it has none."""
+    """A number with the ends of its interval, unless they are equal; they may be infinite."""
     if _missing(value):
         return NONE
     if low == high:
@@ -70,7 +71,7 @@ def with_ends(value, low, high, unit, digits=2):
 
 
 def with_decimals(value, low, high, decimals, unit):
-    """A number with the ends of its interval, all with so many decimals."""
+    """A number and the ends of its interval, with a fixed number of decimals."""
     if _missing(value):
         return NONE
     text = f"{value:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
@@ -78,7 +79,7 @@ def with_decimals(value, low, high, decimals, unit):
 
 
 def span(low, high, unit):
-    """The least and the most of something."""
+    """The smallest and the largest of several values."""
     if _missing(low):
         return NONE
     return Cell(f"{number(low)} to {number(high)}", unit, low=low, high=high)

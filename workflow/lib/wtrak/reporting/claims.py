@@ -1,7 +1,7 @@
-"""What a claim of the paper comes to: the number that decides it, and the verdict on it.
+"""Decide claims of the paper: find the number that decides a claim, and give a verdict.
 
-A claim names the results file, the rows and the column that decide it (`evidence`), and a rule of
-the configuration that says how near is near enough. Rules are the same for all claims of a kind.
+A claim names the results file, the rows and the column that decide it (see `evidence`). It also
+names a rule of the configuration, which sets the tolerance. All claims of a kind share one rule.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ REDUCTIONS = ("value", "mean", "median", "sum", "least", "most", "spread")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Our side of a claim.
+    """Our numbers for a claim.
 
     Attributes
     ----------
@@ -35,7 +35,8 @@ class Evidence:
     low, high : float
         95 % interval over seeds or resamples; NaN without one.
     sweep : tuple of float
-        Least and most over what the paper leaves unstated; empty if nothing is swept.
+        Smallest and largest value over choices that the paper does not state; empty if none are
+        varied.
     """
 
     value: float
@@ -45,7 +46,7 @@ class Evidence:
 
 
 def table(path):
-    """A results file as a data frame; JSON as one row, nested keys joined by underscores."""
+    """A results file as a data frame; JSON is one row, with nested keys joined by underscores."""
     if str(path).endswith(".json"):
         return pd.json_normalize(read_json(path), sep="_")
     return read_csv(path)
@@ -58,7 +59,8 @@ def selected(frame, conditions):
     ----------
     frame : pandas.DataFrame
     conditions : str
-        As in ``experiment=cifar10; aggregate=max|median``: a bar parts what a column may be.
+        For example ``experiment=cifar10; aggregate=max|median``, where a bar separates the allowed
+        values of a column.
 
     Raises
     ------
@@ -79,21 +81,21 @@ def selected(frame, conditions):
 
 
 def values_of(frame, expressions):
-    """Values of one or more expressions in the columns, parted by semicolons, as one array."""
+    """Values of one or more expressions in the columns, separated by semicolons, as one array."""
     parts = [part.strip() for part in expressions.split(";")]
     found = [np.atleast_1d(np.asarray(frame.eval(part), dtype=float)) for part in parts]
     return np.concatenate(found)
 
 
 def reduced(values, how):
-    """Value and interval of several values.
+    """Reduce several values to one, with an interval if there is one.
 
     Parameters
     ----------
     values : numpy.ndarray, shape (k,)
     how : str
-        One of `REDUCTIONS`: ``value`` wants exactly one, ``mean`` has a Student interval,
-        and ``spread`` is the largest over the least.
+        One of `REDUCTIONS`. ``value`` takes exactly one value, ``mean`` gives a Student interval,
+        and ``spread`` is the largest value over the smallest.
 
     Returns
     -------
@@ -125,15 +127,16 @@ def reduced(values, how):
 
 
 def evidence(claim, sources):
-    """The numbers behind a claim, or None where its rows are not among the results, or undefined.
+    """The numbers that decide a claim; None if the results lack its rows or its value.
 
     Parameters
     ----------
     claim : dict
-        A row of ``paper_claims.csv``: select, column, reduce, and where something is swept also
-        sweep_select and sweep_column. Columns ``low`` and ``high`` of one row are its interval.
+        A row of ``paper_claims.csv``. Keys select, column and reduce find our value, sweep_select
+        and sweep_column its range over choices. If a single row has columns ``low`` and ``high``,
+        they are the interval.
     sources : dict of str to str
-        Paths ``source`` and, if there is one, ``sweep``, and the name of the ``experiment``.
+        Path ``source``, path ``sweep`` if choices are varied, and the name of the ``experiment``.
 
     Returns
     -------
@@ -164,17 +167,18 @@ def evidence(claim, sources):
 
 
 def verdict(found, paper, rule):
-    """What a rule says of the numbers.
+    """The verdict of a rule on our numbers.
 
-    A claim is reproduced if our value is as near as the rule wants, or the paper's value lies in
-    our interval. Failing that it depends on an unstated choice if some choice reaches the paper's
-    value; holds in direction within the rule's wider limit; and is else what the rule calls it.
+    A claim is reproduced if our value is within the rule's limit, or the paper's value lies in our
+    interval. If not, it depends on an unstated choice if the paper's value lies in the range over
+    choices. If not, it holds in direction if our value is within the rule's wider limit. If not,
+    the rule's ``otherwise`` is the verdict.
 
     Parameters
     ----------
     found : Evidence or None
     paper : float or None
-        The paper's value; not used by rules with limits of their own.
+        The paper's value. Rules with their own limits do not use it.
     rule : dict
         compare, reproduced, and optionally direction and otherwise.
 
@@ -206,7 +210,7 @@ def verdict(found, paper, rule):
 
 
 def has_interval(row):
-    """Whether our value for a claim has an interval of some width."""
+    """Whether our value for a claim has an interval with positive width."""
     return not np.isnan(row.low) and row.low != row.high
 
 
@@ -221,7 +225,7 @@ def ours(row):
 
 
 def short(ledger):
-    """The ledger for a front page: claim, verdict, the paper's value, ours, and where it stands."""
+    """The ledger for the docs: claim, verdict, the paper's value, ours, and place in the paper."""
     rows = [
         {
             "claim": row.claim,

@@ -1,4 +1,4 @@
-"""Pages as HTML, from templates that lie beside the code that fills them in."""
+"""Render HTML pages from templates, which lie beside the code that uses them."""
 
 from functools import cache
 from pathlib import Path
@@ -15,19 +15,19 @@ def _template(path):
 
 
 def render(path, **values):
-    """A template filled in; what is no `markupsafe.Markup` is text and is escaped.
+    """A rendered template. Values are escaped unless they are `markupsafe.Markup`.
 
     Parameters
     ----------
     path : path
-        Edits of it are tracked where it bears the name of the module or script that renders it,
-        with the suffix ``.html``.
+        The template. It needs the name of the module or script that renders it, with the suffix
+        ``.html``; otherwise edits of it re-run nothing.
     values
-        What the template names.
+        Values of the names in the template.
 
     Raises
     ------
     jinja2.UndefinedError
-        If the template names anything else.
+        If the template uses a name without a value.
     """
     return _template(str(path)).render(values) + "\n"

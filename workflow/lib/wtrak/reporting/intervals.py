@@ -1,4 +1,4 @@
-"""Means over seeds and how far to trust them."""
+"""Means over seeds, with confidence intervals."""
 
 import numpy as np
 from scipy.stats import t as student

@@ -1,6 +1,6 @@
-"""Colours of figures, for catalogues that say how something looks without drawing it."""
+"""Colours of figures. Catalogues import them without importing matplotlib."""
 
-# Okabe–Ito colours: told apart in every common form of colour blindness and in grey print.
+# Okabe–Ito colours, which remain distinct for colour-blind readers and in grey print.
 EUCLIDEAN = "#D55E00"
 NATURAL = "#0072B2"
 NEUTRAL = "#555555"

@@ -1,4 +1,4 @@
-"""How figures look. Draws from data frames that rules wrote; computes nothing."""
+"""Style, labels and files of figures."""
 
 import textwrap
 
@@ -17,7 +17,7 @@ WIDTH = 7.2  # inches: two columns of a page
 
 
 def set_style():
-    """Font sizes, grid and fixed identifiers, so that the same data gives the same bytes."""
+    """Set font sizes and grid, and fix identifiers so that the same data give the same bytes."""
     sns.set_theme(context="paper", style="whitegrid", font_scale=1.0)
     plt.rcParams.update(
         {
@@ -49,18 +49,26 @@ def experiment_style(position):
 
 
 def experiment_label(name, n_train):
-    """An experiment in a legend."""
+    """An experiment's name and size for a legend."""
     return f"{name} (n = {n_train:,})"
 
 
 def literal(text):
-    """A user's text for a figure: no formula between dollar signs, nothing that SVG forbids."""
+    """A user's text for a figure, without formulas and without characters that SVG forbids."""
     shown = (char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
     return "".join(shown).replace("$", r"\$")
 
 
 def provenance_line(records, notice):
-    """The data and weights behind a figure, from the records of datasets and backbones."""
+    """The sentence below a figure that names its data and weights.
+
+    Parameters
+    ----------
+    records : list of dict
+        Provenance records of datasets and backbones.
+    notice : str
+        Put first if not empty.
+    """
     data = sorted({record["dataset"] for record in records if "dataset" in record})
     weights = sorted({record["weights"] for record in records if "weights" in record})
     line = f"Data: {', '.join(data)}."
@@ -70,7 +78,7 @@ def provenance_line(records, notice):
 
 
 def save_figure(figure, svg, pdf, footer):
-    """Write a figure as SVG and PDF with its footer, without dates."""
+    """Write a figure with its footer as SVG and PDF, without dates in the files."""
     figure.text(
         0.0,
         -0.01,

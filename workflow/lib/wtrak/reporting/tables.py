@@ -1,4 +1,4 @@
-"""Numbers as text, and one table as Markdown, LaTeX and HTML."""
+"""Format numbers, and write tables as Markdown, LaTeX, HTML and CSV."""
 
 import math
 import re
@@ -15,23 +15,22 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "ε": r"$\varepsilon$", "λ": r"$\lambda$"}
 _LATEX |= {"κ": r"$\kappa$", "√": r"$\surd$", "–": "--", "‖": r"$\|$", "φ": r"$\varphi$"}
 
-# Stands before and after what the page with everything takes from the page of a table.
+# Marks the beginning and the end of the part of a table's page that the results page includes.
 MARKER = "table"
-# Columns of the CSV file of a table's numbers.
+# Columns of the CSV file with a table's numbers.
 NUMBERS = ["part", "row", "label", "column", "value", "half_width", "low", "high", "unit"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Numbers of one place in a table, at full precision, and their text.
+    """The text of one cell of a table, and the numbers that it shows at full precision.
 
     Attributes
     ----------
     text : str
-        Shows `value`, `half_width`, `low` and `high` in this order, rounded, without those that
-        are NaN.
+        The rounded `value`, `half_width`, `low` and `high`, in this order. NaN are left out.
     unit : str
-        Of all of them.
+        Unit of all four numbers.
     """
 
     text: str
@@ -46,7 +45,7 @@ class Cell:
 
 
 def number(value, digits=3):
-    """A number to `digits` significant digits: plain near one, else with a power of ten."""
+    """A number with `digits` significant digits, and a power of ten if it is small or large."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if value == 0:
@@ -62,7 +61,7 @@ def number(value, digits=3):
 
 
 def percent(share):
-    """A share as a percentage with one decimal; tiny ones are not rounded to zero."""
+    """A share as a percentage with one decimal. Small shares keep two digits."""
     if share is None or math.isnan(share):
         return "–"
     if share == 0:
@@ -73,7 +72,7 @@ def percent(share):
 
 
 def markdown(frame):
-    """A data frame of text as a Markdown table, numbers to the right."""
+    """A data frame of text as a Markdown table, with numbers aligned to the right."""
     frame = frame.map(_markdown_cell).rename(columns=_markdown_cell)
     align = ["left"] * _text_columns(frame) + ["right"] * (frame.shape[1] - _text_columns(frame))
     return frame.to_markdown(index=False, colalign=align, disable_numparse=True) + "\n"
@@ -98,7 +97,7 @@ def html_page(title, parts, footer):
     Parameters
     ----------
     parts : dict of str to pandas.DataFrame
-        Heading of each table.
+        The tables by heading.
     """
     tables = [(heading, frame, _text_columns(frame)) for heading, frame in parts.items()]
     template = Path(__file__).with_suffix(".html")
@@ -112,20 +111,20 @@ def embedded(page):
 
 
 def write_documents(output, title, parts, footer, label):
-    """Write tables as Markdown, LaTeX and HTML to ``output.md``, ``output.tex``, ``output.html``.
+    """Write tables to ``output.md``, ``output.tex``, ``output.html`` and ``output.numbers``.
 
-    And to ``output.numbers``, as CSV, every number that they show (`numbers_of`).
+    The last is a CSV file with every number that the tables show (see `numbers_of`).
 
     Parameters
     ----------
     parts : dict of str to pandas.DataFrame
-        Heading of each table, of words and of cells (`Cell`).
+        The tables by heading. They hold words and `Cell`.
     footer : str
-        Data, weights and notice behind the tables.
+        Data, weights and notice.
     label : str
-        Stem of the LaTeX labels; the number of the part is added.
+        Beginning of the LaTeX labels. The number of the table is added.
     """
-    # A second line would not be part of LaTeX's comment.
+    # LaTeX's comment ends with its line.
     footer = " ".join(footer.split())
     sections = [f"{heading}:\n\n{markdown(frame)}" for heading, frame in parts.items()]
     write_text(output.md, "\n".join([f"# {title}\n", *sections, f"{footer}\n"]))
@@ -139,32 +138,32 @@ def write_documents(output, title, parts, footer, label):
 
 
 def numbers_of(parts):
-    """Every number of some tables, one cell a row.
+    """The numbers of some tables, one row for each cell.
 
     Parameters
     ----------
     parts : dict of str to pandas.DataFrame
-        Heading of each table. Its leading columns hold words; in the others is a `Cell` wherever
-        a digit shows.
+        The tables by heading. The leading columns hold words. In the other columns every text with
+        a digit is a `Cell`.
 
     Returns
     -------
     pandas.DataFrame
-        Columns part, row (counted from 1), label (what the columns of words say), column, value,
+        Columns part, row (counted from 1), label (the words of the row), column, value,
         half_width, low, high and unit.
 
     Raises
     ------
     WtrakError
-        If a digit shows in a column of numbers without the number behind it, or two columns have
-        the same name.
+        If a column of numbers has a text with a digit that is not a `Cell`, or two columns have the
+        same name.
     """
     rows = []
     for heading, frame in parts.items():
         words = frame.attrs.get("text_columns", 1)
         names = [str(name).strip() for name in frame.columns]
         if len(set(names)) < len(names):
-            raise WtrakError(f"tables: {heading!r} has two columns of one name")
+            raise WtrakError(f"tables: {heading!r} has two columns with the same name")
         for place, cells in enumerate(frame.itertuples(index=False, name=None), start=1):
             label = ", ".join(map(str, cells[:words]))
             for name, cell in zip(names[words:], cells[words:], strict=True):
@@ -172,7 +171,9 @@ def numbers_of(parts):
                     about = {"part": heading, "row": place, "label": label, "column": name}
                     rows.append(about | {name: getattr(cell, name) for name in NUMBERS[4:]})
                 elif re.search(r"\d|∞", str(cell)):
-                    raise WtrakError(f"tables: {cell!r} in {heading!r}, {name!r} is only text")
+                    raise WtrakError(
+                        f"tables: {cell!r} in {heading!r}, {name!r} is text without a number"
+                    )
     return pd.DataFrame(rows, columns=NUMBERS)
 
 

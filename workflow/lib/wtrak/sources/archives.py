@@ -1,4 +1,4 @@
-"""Members of archives that nobody trusts: memory and time are bounded, whatever the archive claims.
+"""Read members of untrusted archives with bounded memory and time.
 
 Nothing is unpacked to disk, and links are not followed.
 """
@@ -15,17 +15,17 @@ from pathlib import Path
 from wtrak.errors import SourceError
 
 _MIB = 1024**2
-# Of one member, and of all that are asked for.
+# Limits for one member, and for all requested members together.
 _MAX_MEMBER_BYTES = 200 * _MIB
 _MAX_TOTAL_BYTES = 400 * _MIB
-# Of all that a tar unpacks to, members that nobody asked for included.
+# Limit for the unpacked size of a tar, including members that are not requested.
 _MAX_ARCHIVE_BYTES = 1024 * _MIB
-# Of the list of a zip's members, which is read at once.
+# Limit for the list of members of a zip, which is read at once.
 _MAX_DIRECTORY_BYTES = 4 * _MIB
-# Of one extended header of a tar (a long name), and headers of one tar.
+# Limits for one extended header of a tar (for a long name), and for the number of headers.
 _MAX_EXTENDED_BYTES = 64 * 1024
 _MAX_TAR_HEADERS = 20_000
-# Memory of the dictionary of an xz file; the strongest preset takes 65 MiB.
+# Limit for the dictionary of an xz file. The strongest preset takes 65 MiB.
 _MAX_XZ_BYTES = 128 * _MIB
 _STEP = _MIB
 _EXTENDED = {
@@ -35,7 +35,7 @@ _EXTENDED = {
 
 
 def looks_like_html(path):
-    """Whether a file begins as a web page does, as those that stand in for a download."""
+    """Whether a file begins like a web page. Servers may send one instead of a download."""
     path = Path(path)
     if not path.is_file():
         return False
@@ -46,13 +46,13 @@ def looks_like_html(path):
 def read_members(path, names):
     """Read the members of a tar, zip or folder whose base names are `names`, as bytes.
 
-    Members over 200 MiB are refused, more than 400 MiB in all, and tars that unpack to more than
+    Refused are members over 200 MiB, more than 400 MiB in total, and tars that unpack to more than
     1 GiB.
 
     Raises
     ------
     SourceError
-        If the archive is damaged, a member is missing, too large, or there twice.
+        If the archive is damaged, or a member is missing, too large or not unique.
     """
     path = Path(path)
     found = {}
@@ -83,11 +83,11 @@ def read_members(path, names):
                 _read_tar(_Counted(_unpacked(raw), path.name), take)
     except SourceError:
         raise
-    # The archive modules answer damage with a dozen types, TypeError and RuntimeError among them.
+    # For damaged archives the modules raise a dozen types, among them TypeError and RuntimeError.
     except Exception as error:
         what = "an HTML page" if looks_like_html(path) else "damaged"
         raise SourceError(
-            f"{path.name} is {what}, or truncated, or no archive ({error})"
+            f"{path.name} is {what}, or truncated, or not an archive ({error})"
         ) from error
     missing = [name for name in names if name not in found]
     if missing:
@@ -99,7 +99,7 @@ def read_members(path, names):
 
 
 class _DirectoryBounded:
-    """A file for zipfile that refuses to read a list of members of any length at once."""
+    """A file for zipfile with a limit for the list of members, which zipfile reads at once."""
 
     def __init__(self, file, name):
         self._file, self._name, self.opening = file, name, True
@@ -109,7 +109,7 @@ class _DirectoryBounded:
             return self._file.read(size)
         if size > _MAX_DIRECTORY_BYTES:
             raise SourceError(f"{self._name} has a list of {size:,} bytes of members; too large")
-        # What it reads without a size is the short record at the end.
+        # zipfile reads without a size only for the short record at the end.
         return self._file.read(_MAX_DIRECTORY_BYTES if size < 0 else size)
 
     def __getattr__(self, name):
@@ -118,12 +118,12 @@ class _DirectoryBounded:
 
 @contextlib.contextmanager
 def opened_zip(path):
-    """Yield a `zipfile.ZipFile` of a file whose list of members is of a sensible length.
+    """Yield a `zipfile.ZipFile` after a check of the length of its list of members.
 
     Raises
     ------
     SourceError
-        If the list is longer than that of some 50,000 members.
+        If the list has more than about 50,000 members.
     """
     with Path(path).open("rb") as raw:
         file = _DirectoryBounded(raw, Path(path).name)
@@ -133,9 +133,9 @@ def opened_zip(path):
 
 
 def unzip(archive, info):
-    """Bytes of a member, which may be no more than it claims to be.
+    """Bytes of a member, at most as many as it claims.
 
-    zipfile bounds what one step unpacks to for deflate alone, and only where a size is asked for.
+    Members must be stored or deflated, because zipfile limits the unpacked size of no other method.
     """
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise SourceError(f"{info.filename} is packed by a method other than deflate")
@@ -144,7 +144,7 @@ def unzip(archive, info):
 
 
 def _exactly(stream, size):
-    """As many bytes of a stream, read in steps, because a claimed length is not to be trusted."""
+    """Read `size` bytes of a stream in steps, because the claimed size cannot be trusted."""
     body = bytearray()
     while len(body) < size:
         step = stream.read(min(_STEP, size - len(body)))
@@ -158,7 +158,7 @@ def _exactly(stream, size):
 
 
 def _unpacked(raw):
-    """The stream behind a compressed file, told by its first bytes; itself if it is not."""
+    """The decompressed stream of a file, by its first bytes; the file itself if not compressed."""
     start = raw.read(6)
     raw.seek(0)
     if start.startswith(b"\x1f\x8b"):
@@ -169,7 +169,7 @@ def _unpacked(raw):
 
 
 class _Xz(io.RawIOBase):
-    """What an xz file holds. `lzma.LZMAFile` sets no limit to the memory that a file asks for."""
+    """The decompressed stream of an xz file. `lzma.LZMAFile` has no limit for memory."""
 
     def __init__(self, raw):
         self._raw, self._decompressor = raw, None
@@ -181,7 +181,7 @@ class _Xz(io.RawIOBase):
         while True:
             data = b""
             if self._decompressor is None or self._decompressor.eof:
-                # Another stream may follow one that has ended, after zeros.
+                # After the end of a stream another may follow, possibly after zeros.
                 data = self._decompressor.unused_data if self._decompressor else b""
                 data = (data or self._raw.read(_STEP)).lstrip(b"\0")
                 if not data:
@@ -218,10 +218,10 @@ class _Counted:
 
 
 def _read_tar(stream, take):
-    """Offer each file of a tar to `take`, which returns whether it has read it.
+    """Offer each file of a tar to `take`, which returns whether it has read the file.
 
-    tarfile remembers every header, and believes the lengths in those of long names and sparse
-    files; of it only the header of 512 bytes is used.
+    tarfile stores every header and trusts the lengths in headers of long names and sparse files. So
+    only its parser for the header of 512 bytes is used here.
     """
     name, size = None, None
     for count in range(_MAX_TAR_HEADERS):
@@ -252,9 +252,9 @@ def _read_tar(stream, take):
 
 
 def _name_and_size(body):
-    """What a POSIX extended header says of the next member; None for what it leaves as it is."""
+    """Name and size of the next member from a POSIX extended header; None if it has none."""
     name, size, place = None, None, 0
-    # Records are "length key=value\n", the length being that of the whole record.
+    # Records are "length key=value\n"; the length is that of the whole record.
     while place < len(body):
         blank = body.index(b" ", place, place + 10)
         end = place + int(body[place:blank])

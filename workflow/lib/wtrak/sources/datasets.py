@@ -1,4 +1,4 @@
-"""Datasets: decoded from any source and trusted for their content, not their origin."""
+"""Decode datasets from any source, and check their content by its hash."""
 
 import gzip
 import hashlib
@@ -17,7 +17,7 @@ from wtrak.sources.fetch import describe_source, first_working
 # Images in each of CIFAR-10's six files, and in each split of MNIST.
 _CIFAR10_ROWS = 10_000
 _MNIST_ROWS = {"train": 60_000, "t10k": 10_000}
-# That a PNG of 30 MB may have beside its pixels, however they are packed.
+# Allowance for everything in a PNG of 30 MB besides its pixels.
 _PNG_HEADER_BYTES = 2 * 1024**2
 _ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 
@@ -44,7 +44,7 @@ def _decode_cifar10_binary(path):
 
 
 def _decode_cifar10_sheets(path):
-    """PNG sheets of 10,000 rows, one 32×32 RGB image a row in HWC order, and JSON labels."""
+    """PNG sheets with one 32×32 RGB image in each of 10,000 rows (HWC order), and JSON labels."""
     from PIL import Image
 
     sheets = [f"data_batch_{k}.png" for k in range(1, 6)]
@@ -56,7 +56,7 @@ def _decode_cifar10_sheets(path):
         check_length(name, 1024 * 3 * _CIFAR10_ROWS + _PNG_HEADER_BYTES)
         try:
             sheet = Image.open(io.BytesIO(members[name]), formats=("PNG",))
-            # What a small file claims to be may not fit into memory.
+            # The size is checked first, because the image may not fit into memory.
             if sheet.size == (1024, _CIFAR10_ROWS):
                 sheet = np.asarray(sheet.convert("RGB"))
                 return sheet.reshape(_CIFAR10_ROWS, 32, 32, 3)
@@ -72,7 +72,7 @@ def _decode_cifar10_sheets(path):
             raise SourceError(f"{name} has {len(members[name]):,} bytes, more than {largest:,}")
 
     def labels(name, count):
-        # A list of lists takes twenty times the memory of its text.
+        # A parsed list of lists takes twenty times the memory of its text.
         check_length(name, 32 * count + 100)
         try:
             values = json.loads(members[name])
@@ -106,7 +106,7 @@ def _decode_mnist(path):
     def values(name, *shape):
         raw = members[name + suffix]
         count = int(np.prod(shape))
-        # A magic number with the number of dimensions, and the dimensions, before the values.
+        # The header is a magic number, which has the number of dimensions, and the dimensions.
         header = np.array([0x0800 + len(shape), *shape], dtype=">u4").tobytes()
         try:
             if packed:
@@ -114,7 +114,7 @@ def _decode_mnist(path):
         except (OSError, EOFError, zlib.error) as error:
             raise SourceError(f"{name}{suffix} is truncated or damaged ({error})") from error
         if raw[: len(header)] != header or len(raw) != len(header) + count:
-            raise SourceError(f"{name} is no IDX file of shape {shape}")
+            raise SourceError(f"{name} is not an IDX file of shape {shape}")
         return np.frombuffer(raw, dtype=np.uint8, offset=len(header)).reshape(shape)
 
     def split(name):
@@ -128,9 +128,9 @@ def _decode_mnist(path):
 
 
 def _decode_measurements(_path):
-    """scikit-learn's breast-cancer table as pictures: 30 measurements, each scaled, as 5×6 greys.
+    """scikit-learn's breast-cancer table as images: 30 scaled measurements as 5×6 grey pixels.
 
-    No photographs and no writing: an input that no image model was made for.
+    These are foreign inputs, as they are neither photographs nor handwriting.
     """
     from sklearn.datasets import load_breast_cancer
 
@@ -142,7 +142,7 @@ def _decode_measurements(_path):
 
 
 def _decode_digits(_path):
-    """scikit-learn's 1,797 8×8 digits: the last 360, by other writers, are the test set."""
+    """scikit-learn's 1,797 8×8 digits. The last 360, by other writers, are the test set."""
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -162,7 +162,7 @@ DECODERS = {
 
 
 def content_sha256(arrays):
-    """sha256 over name, dtype, shape and bytes of each array, in name order."""
+    """sha256 over name, dtype, shape and bytes of each array, in the order of names."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -172,7 +172,7 @@ def content_sha256(arrays):
 
 
 def load_dataset(name, sources, expected_sha256, *, directory, mirrors=()):
-    """Decode a dataset from the first source that yields the expected content.
+    """Decode a dataset from the first source with the expected content.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def load_dataset(name, sources, expected_sha256, *, directory, mirrors=()):
     Raises
     ------
     WtrakError
-        If no source yields it.
+        If no source has it.
     """
 
     def use(path, source):

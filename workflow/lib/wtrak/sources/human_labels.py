@@ -1,4 +1,4 @@
-"""Labels that people gave: CIFAR-10N, from a pickle that is not trusted."""
+"""Read human labels (CIFAR-10N) from an untrusted pickle."""
 
 import io
 import tempfile
@@ -10,7 +10,7 @@ from wtrak.errors import SourceError, WtrakError
 from wtrak.sources.archives import read_members
 from wtrak.sources.pickles import Call, read_pickle
 
-# Names of the file, by ours.
+# Names in the file, by our names.
 CIFAR10N = {
     "clean": "clean_label",
     "aggre": "aggre_label",
@@ -26,16 +26,16 @@ _RECONSTRUCT = (
     ("numpy._core.multiarray", "_reconstruct"),
 )
 _DTYPE, _ENCODE = ("numpy", "dtype"), ("_codecs", "encode")
-# All that a pickle of numpy arrays names. None of numpy's own code runs, as a state made for it can
-# crash it.
+# Names that a pickle of numpy arrays needs. numpy's own unpickling is not used, because a crafted
+# state can crash it.
 _ADMITTED = {*_RECONSTRUCT, _DTYPE, _ENCODE, ("numpy", "ndarray")}
 
 
 def _integers(call, count):
-    """The array of `count` integers that a call describes, or None if it is of others."""
+    """The array of `count` integers that a call describes; None if it describes anything else."""
     if not isinstance(call, Call) or not call.calls(*_RECONSTRUCT):
         return None
-    # Version, shape, dtype, Fortran order, bytes.
+    # The state is version, shape, dtype, Fortran order and bytes.
     if not isinstance(call.state, tuple) or len(call.state) != 5:
         return None
     _, shape, dtype, _, raw = call.state
@@ -44,7 +44,7 @@ def _integers(call, count):
     if not isinstance(dtype.state, tuple) or len(dtype.state) < 2:
         return None
     text, order = dtype.arguments[:1], dtype.state[1]
-    # A list, because what the pickle gives need not be hashable.
+    # A list, because values from the pickle may not be hashable.
     if text not in [(f"{kind}{size}",) for kind in "iu" for size in (1, 2, 4, 8)]:
         return None
     if shape != (count,) or order not in ("<", ">", "|", "="):
@@ -55,7 +55,7 @@ def _integers(call, count):
 
 
 def _raw(value, size):
-    """The bytes that a pickle holds as such or, if older, as text of one character a byte."""
+    """Bytes of a pickle. Old pickles store them as text with one character for each byte."""
     if isinstance(value, Call) and value.calls(_ENCODE) and len(value.arguments) == 2:
         text, encoding = value.arguments
         if encoding != "latin1":
@@ -66,7 +66,7 @@ def _raw(value, size):
 
 
 def _nested(path, names):
-    """Bytes of a member of an archive in a member of an archive, and so on."""
+    """Bytes of a member of nested archives, of which `names` are the members to open in turn."""
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             blob = read_members(path, [name])[name]
@@ -81,21 +81,21 @@ def decode_cifar10n(path):
     Returns
     -------
     dict of str to numpy.ndarray, shape (50000,), uint8
-        By the names of `CIFAR10N`: ``clean`` the dataset's own, ``aggre`` the majority of three
-        people, ``worse`` a wrong one of theirs where there is one, ``random_1`` to ``random_3``
-        each.
+        By the names of `CIFAR10N`. ``clean``: the dataset's labels. ``aggre``: the majority of
+        three people. ``worse``: a wrong label if one of the three is wrong. ``random_1`` to
+        ``random_3``: one person each.
 
     Raises
     ------
     SourceError
-        If an archive is damaged, the pickle asks for anything but arrays, or a label is no label.
+        If an archive is damaged, the pickle has anything but arrays, or a label is out of range.
     """
     return labels_of(_nested(path, ["CIFAR-N.zip", "CIFAR-10_human.pt", "data.pkl"]), 50_000)
 
 
 def labels_of(body, count):
-    """The same from the pickle itself, for `count` images; raises as `decode_cifar10n` does."""
-    # As text each of a label's eight bytes may take six; names and shapes take some hundreds.
+    """Labels of `count` images from the bytes of the pickle; see `decode_cifar10n`."""
+    # In a text pickle each of the eight bytes of a label may take six bytes.
     if len(body) > len(CIFAR10N) * count * 48 + 10_000:
         raise SourceError(f"the pickle has {len(body):,} bytes, which is more than labels take")
     found = read_pickle(io.BytesIO(body), _ADMITTED)
@@ -111,7 +111,7 @@ def labels_of(body, count):
 
 
 def check_alignment(labels, dataset_labels):
-    """Refuse human labels whose clean column is not the dataset's own, row by row.
+    """Check that the clean labels equal the dataset's labels, row by row.
 
     Raises
     ------
@@ -120,6 +120,6 @@ def check_alignment(labels, dataset_labels):
     differ = int((labels["clean"] != dataset_labels).sum())
     if differ:
         raise WtrakError(
-            f"the human labels are of other images or in another order: {differ:,} of "
+            f"the human labels are for other images or in another order: {differ:,} of "
             f"{len(dataset_labels):,} clean labels differ from the dataset's"
         )

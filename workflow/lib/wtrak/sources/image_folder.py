@@ -1,4 +1,4 @@
-"""Images of one's own: a folder with a sub-folder for every class."""
+"""Read a folder of images with a sub-folder for every class."""
 
 import os
 import warnings
@@ -12,17 +12,17 @@ from PIL import Image, ImageOps
 from wtrak.errors import WtrakError
 from wtrak.sources.image_memory import MAX_BYTES, Budget, check_file, decoding_bytes
 
-# What images are kept in. Pillow reads more, but starts another program for some (EPS) and takes
-# nearly anything for others (TGA).
+# Accepted formats. Pillow reads others too, but it starts another program for EPS, and takes nearly
+# any file for TGA.
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
-# Of which grey values are scaled at a time.
+# Number of grey values that are scaled at a time.
 _BAND_PIXELS = 2**20
 _MEMORY = Budget(MAX_BYTES)
 
 
 @dataclass(frozen=True)
 class ImageFolder:
-    """What a folder of images holds.
+    """Images, labels and unusable files of a folder of images.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class ImageFolder:
     classes : list of str
         Names of the sub-folders, in alphabetical order.
     skipped : list of dict
-        ``path`` and ``reason`` of every file that is not among the images.
+        ``path`` and ``reason`` of every file that is not used.
     """
 
     images: np.ndarray
@@ -45,14 +45,15 @@ class ImageFolder:
 
 
 def read_image(path, side):
-    """An image as a square: upright, in RGB, scaled to its shorter side and cut in the middle.
+    """Read an image, turn it upright, and crop and scale it to a square in RGB.
 
     Parameters
     ----------
     path : path
-        One of `FORMATS`, of any size, grey or in colour; of several frames the first.
+        A file in one of `FORMATS`, of any size, grey or in colour. Of several frames the first is
+        used.
     side : int
-        Of the square, in pixels.
+        Side of the square in pixels.
 
     Returns
     -------
@@ -61,19 +62,19 @@ def read_image(path, side):
     Raises
     ------
     Exception
-        Of many types, if the file is not a readable image: see `read_image_folder`.
+        Of many types, if the file is not a readable image. `read_image_folder` catches them.
     """
     check_file(path)
     with Image.open(path, formats=FORMATS) as image:
         full_size = image.size
-        # Lets JPEG decode at a lower resolution: photographs are read several times as fast.
+        # JPEG is decoded at a lower resolution, which is several times as fast for photographs.
         image.draft("RGB", (2 * side, 2 * side))
         with _MEMORY.take(decoding_bytes(image, full_size)):
             return _upright_square(image, side)
 
 
 def _upright_square(image, side):
-    # In its place, as a copy would double what a large image takes.
+    # In place, because a copy would double the memory.
     ImageOps.exif_transpose(image, in_place=True)
     if image.mode.startswith("I") or image.mode == "F":
         image = _scaled_to_bytes(image)
@@ -83,9 +84,9 @@ def _upright_square(image, side):
 
 
 def _scaled_to_bytes(image):
-    """Grey values of more than eight bits, for which Pillow's own conversion would clip.
+    """Scale grey values of more than eight bits, which Pillow's conversion would clip.
 
-    White is 65535 where a value is above 255, and 1 where all values are real and none is above 1.
+    White is 65535 if a value is above 255, 1 if all values are floats up to 1, and else 255.
     """
     width, height = image.size
     rows = max(1, _BAND_PIXELS // max(width, 1))
@@ -105,10 +106,9 @@ def _scaled_to_bytes(image):
 
 
 def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k: None):
-    """Every readable image below the sub-folders of `folder`, the sub-folder being its label.
+    """Read every image below the sub-folders of `folder`. The sub-folder is the label.
 
-    Nothing is left out silently: files that are no readable image, and files beside the
-    sub-folders, are listed with the reason.
+    Files that are not readable images and files outside the sub-folders are listed with a reason.
 
     Parameters
     ----------
@@ -116,11 +116,11 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
     side : int
         Images become squares of this side in pixels.
     classes : list of str, optional
-        The classes of another folder, of which this one is the test set.
+        For a test set: the classes of the training folder.
     threads : int
-        That decode side by side.
+        Number of threads that decode images.
     advance : callable
-        Told the number of files after each, for progress.
+        Called with 1 after each file, to show progress.
 
     Returns
     -------
@@ -130,35 +130,35 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
     Raises
     ------
     WtrakError
-        If the folder is missing or has no sub-folders, one of them has no readable image or a name
-        that is no UTF-8, there are fewer than two or only one image, or a class is not among
+        If the folder is missing, has no sub-folders, fewer than two classes or only one image; if a
+        sub-folder has no readable image or a name that is not UTF-8; or if a class is not among
         `classes`.
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise WtrakError(f"{folder} is no folder; give one with a sub-folder for every class")
     entries = sorted(folder.iterdir(), key=lambda path: path.name)
-    own = [path.name for path in entries if path.is_dir() and not path.name.startswith(".")]
+    folders = [path.name for path in entries if path.is_dir() and not path.name.startswith(".")]
     skipped = [
         {
             "path": _shown(path.name),
             "reason": "hidden" if path.is_dir() else "not in a class's sub-folder",
         }
         for path in entries
-        if path.name not in own
+        if path.name not in folders
     ]
-    if not own:
+    if not folders:
         raise WtrakError(
             f"{folder} has no sub-folders; it needs one for every class, named after it, with the "
             "images in it"
         )
-    nameless = [_shown(name) for name in own if not _is_text(name)]
+    nameless = [_shown(name) for name in folders if not _is_text(name)]
     if nameless:
         raise WtrakError(
             f"{folder} has sub-folders whose names are no UTF-8, so that no list can hold them: "
             f"{', '.join(nameless)}; rename them"
         )
-    names = [_as_utf8(name) for name in own]
+    names = [_as_utf8(name) for name in folders]
     unknown = sorted(set(names) - set(classes or names))
     if unknown:
         raise WtrakError(
@@ -167,7 +167,7 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
     classes = classes or names
     paths = [
         path
-        for name in own
+        for name in folders
         for path in sorted((folder / name).rglob("*"), key=lambda path: path.as_posix())
         if not path.is_dir() or path.is_symlink()
     ]
@@ -178,7 +178,7 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
         if not _is_text(str(path.relative_to(folder))):
             return "its name is no UTF-8, so that no list can hold it"
         try:
-            # A pipe would be waited for, and a device read for ever.
+            # Reading a pipe or a device might never end.
             if not path.is_file():
                 return "a link that leads nowhere" if path.is_symlink() else "no file"
             with warnings.catch_warnings():
@@ -206,24 +206,24 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
 
 
 def _as_utf8(name):
-    """A file's name as UTF-8 has it, where the locale takes it for bytes that are no text."""
+    """A file's name decoded as UTF-8, even if the locale has another encoding."""
     return os.fsencode(name).decode("utf-8", "surrogateescape")
 
 
 def _is_text(name):
-    """Whether a file's name, which on Linux is any bytes, can be written as UTF-8."""
+    """Whether a file's name is valid UTF-8. On Linux it may be any bytes."""
     return _shown(name) == _as_utf8(name)
 
 
 def _shown(name):
-    """A file's name with the bytes that are no UTF-8 spelt out."""
+    """A file's name, with escapes for bytes that are not UTF-8."""
     return _as_utf8(name).encode("utf-8", "backslashreplace").decode()
 
 
-def _check(folder, own, classes, labels, skipped):
-    """Refuse what no head can be fitted to, and say which folder is at fault."""
+def _check(folder, names, classes, labels, skipped):
+    """Raise an error that names the folder if no head can be fitted to these images."""
     counts = dict(zip(classes, np.bincount(labels, minlength=len(classes)).tolist(), strict=True))
-    empty = [name for name in own if not counts[name]]
+    empty = [name for name in names if not counts[name]]
     if empty:
         several = len(empty) > 1
         unreadable = sum(entry["path"].split("/")[0] in empty for entry in skipped)

@@ -1,38 +1,38 @@
-"""Memory that images take, from what they claim, before it is taken."""
+"""Estimate and limit the memory for decoding images, before they are decoded."""
 
 import contextlib
 import struct
 import threading
 from pathlib import Path
 
-# For all images that are decoded at a time: 1 GiB, less what their headers and Python take.
+# Limit for all images that are decoded at the same time: 1 GiB minus headers and Python.
 MAX_BYTES = 880 * 1024**2
-# Bytes for each pixel, measured, from the decoder to the upright copy in RGB.
+# Measured bytes for each pixel, including the upright copy in RGB.
 _COST = {"AVIF": 24, "GIF": 9, "JPEG": 9, "JPEG2000": 28, "TIFF": 10, "WEBP": 17}
 _OTHER_COST = 9
-# Of a progressive JPEG, which is decoded at full size first.
+# The same for a progressive JPEG, which is first decoded at full size.
 _PROGRESSIVE_COST = 9
-# Decoders that read all of a file first.
+# Formats whose decoder reads the whole file first.
 _WHOLE = {"AVIF", "JPEG2000", "WEBP"}
-# Pillow keeps each part of a header, which may be as short as four bytes.
+# Pillow stores every part of a header. A part may have only four bytes.
 _MAX_PARTS = 200_000
 _SMALL_FILE = 2 * 1024**2
 
 
 class Budget:
-    """Memory that threads share: who needs more than is free waits for others to be done."""
+    """Memory that threads share. A thread that needs more than is free waits."""
 
     def __init__(self, total):
         self._total, self._free, self._changed = total, total, threading.Condition()
 
     @contextlib.contextmanager
     def take(self, amount):
-        """Hold so many bytes while the block runs.
+        """Reserve `amount` bytes while the block runs.
 
         Raises
         ------
         ValueError
-            If it is more than there is in all.
+            If it is more than the total.
         """
         if amount > self._total:
             raise ValueError(f"it would take {amount / 1024**2:,.0f} MiB to decode; too large")
@@ -48,7 +48,7 @@ class Budget:
 
 
 def check_file(path):
-    """Refuse what would take too much memory as soon as Pillow opens it.
+    """Raise an error for files that would take too much memory when Pillow opens them.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _check_pixels(amount):
 
 
 def _count_parts(file, place, form, more, last):
-    """Refuse a header of more parts than `_MAX_PARTS`; parts say their own length."""
+    """Raise an error for a header with more than `_MAX_PARTS` parts. Parts have their length."""
     for _ in range(_MAX_PARTS):
         file.seek(place)
         head = file.read(struct.calcsize(form))
@@ -86,14 +86,14 @@ def _count_parts(file, place, form, more, last):
 
 
 def decoding_bytes(image, full_size):
-    """Bytes that decoding an open image takes, and turning it upright and into RGB.
+    """Bytes for decoding an opened image, turning it upright and converting it to RGB.
 
     Parameters
     ----------
     image : PIL.Image.Image
-        Opened and not decoded, its size that at which it will be.
+        Opened but not decoded. Its size is that of the decoded image.
     full_size : tuple of int
-        Its size in the file.
+        Width and height in the file.
     """
     total = image.width * image.height * _COST.get(image.format, _OTHER_COST)
     if image.format == "JPEG" and "progressive" in image.info:
@@ -106,7 +106,7 @@ def decoding_bytes(image, full_size):
 
 
 def _piece_bytes(image):
-    """Bytes of the largest piece of a TIFF that is unpacked at once: a tile, or rows."""
+    """Bytes of the largest piece of a TIFF that is unpacked at once, a tile or some rows."""
     tags = image.tag_v2
     rows = min(tags.get(278, image.height), image.height)
     width, height = tags.get(322, image.width), tags.get(323, rows)

@@ -1,7 +1,7 @@
-"""What a pickle describes, read without building it.
+"""Read what a pickle describes, without building the objects.
 
-Nothing that the pickle names is looked up or called, and memory follows the length of the pickle,
-not what it claims: a memo index is a key, and a call is kept as its name and arguments.
+Nothing that the pickle names is imported or called. A call is stored as its name and arguments.
+Memory is proportional to the length of the pickle, whatever sizes it claims.
 """
 
 import pickletools
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 from wtrak.errors import SourceError
 
-# A state dict of ResNet-152 has 45,000. Some opcodes of one byte make objects of a hundred.
+# A state dict of ResNet-152 has 45,000. An opcode of one byte may create an object of 100 bytes.
 _MAX_OPCODES = 300_000
 _MARK = object()
 
 
 @dataclass(frozen=True)
 class Named:
-    """What the pickle asks for by module and name."""
+    """An object that the pickle refers to by module and name."""
 
     module: str
     name: str
@@ -24,7 +24,7 @@ class Named:
 
 @dataclass(eq=False)
 class Call:
-    """A call that the pickle asks for, and the state and items that its result is to be given."""
+    """A call in the pickle, with the state and items to set on its result."""
 
     function: Named
     arguments: tuple
@@ -32,13 +32,13 @@ class Call:
     items: dict = field(default_factory=dict)
 
     def calls(self, *names):
-        """Whether the function has one of these names, each a module and a name."""
+        """Whether the function is one of `names`, which are pairs of module and name."""
         return (self.function.module, self.function.name) in names
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An object that is kept outside of the pickle, by the label that it has there."""
+    """A reference to an object outside the pickle, by its label."""
 
     label: object
 
@@ -52,25 +52,25 @@ _TUPLES = {"EMPTY_TUPLE": 0, "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
 def read_pickle(stream, admitted):
-    """Read a pickle, of any protocol up to 4, of containers, numbers, text, bytes and calls.
+    """Read a pickle of containers, numbers, text, bytes and calls, up to protocol 4.
 
     Parameters
     ----------
     stream : binary file
-        What follows the pickle is left unread. The caller bounds its length.
+        Data after the pickle are not read. The caller must limit the length.
     admitted : set of tuple of str
-        Module and name of all that the pickle may ask for.
+        Modules and names that the pickle may refer to.
 
     Returns
     -------
     object
-        Dictionaries, lists, tuples, numbers, text and bytes as they are; `Named`, `Call` and
-        `Stored` for all else.
+        Dictionaries, lists, tuples, numbers, text and bytes. Other objects become `Named`, `Call`
+        and `Stored`.
 
     Raises
     ------
     SourceError
-        If the pickle is damaged, asks for anything else or has an opcode that arrays of numbers do
+        If the pickle is damaged, refers to another name, or has an opcode that arrays of numbers do
         not need.
     """
     machine = _Machine(admitted)
@@ -111,7 +111,7 @@ class _Machine:
         return tuple(reversed([self.pop() for _ in range(count)]))
 
     def step(self, name, argument, place):
-        """Do what one opcode says, but for STOP."""
+        """Execute one opcode other than STOP."""
         push = self._stack.append
         if name in _VALUES:
             push(_CONSTANTS.get(name, argument))
@@ -174,7 +174,7 @@ class _Machine:
         keys = items[::2]
         if not isinstance(target, dict) or len(items) % 2:
             raise ValueError("items of what has none")
-        # Of tuples within tuples the hash may take for ever.
+        # Hashing nested tuples could take very long.
         if not all(isinstance(key, str | int) for key in keys):
             raise ValueError("a key that is neither text nor number")
         target.update(zip(keys, items[1::2], strict=True))

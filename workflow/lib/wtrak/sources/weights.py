@@ -1,4 +1,4 @@
-"""State dicts from files that nobody trusts."""
+"""Read state dicts from untrusted files."""
 
 import io
 import math
@@ -17,7 +17,7 @@ from wtrak.sources.pickles import Call, Named, Stored, read_pickle
 _MIB = 1024**2
 # The largest of torchvision's ResNets has 508 MB.
 _MAX_WEIGHTS_BYTES = 640 * _MIB
-# Of the part of a file that says what its tensors are.
+# Limits for the part of a file that describes the tensors.
 _MAX_PICKLE_BYTES = 16 * _MIB
 _MAX_SAFETENSORS_HEADER_BYTES = 4 * _MIB
 _MAX_NPY_HEADER_BYTES = 1000
@@ -38,17 +38,17 @@ _STORAGES = {
 _ORDERED = ("collections", "OrderedDict")
 _PARAMETER = ("torch._utils", "_rebuild_parameter")
 _TENSOR = (("torch._utils", "_rebuild_tensor_v2"), ("torch._utils", "_rebuild_tensor"))
-# All that a pickle of tensors names; nothing of it is called.
+# Names that a pickle of tensors needs. None of them is called.
 _ADMITTED = {_ORDERED, _PARAMETER, *_TENSOR, *(("torch", name) for name in _STORAGES)}
-# What a file of torch.save begins with that is no zip: two pickles of a number.
+# Old files of torch.save begin with pickles of these two numbers.
 _LEGACY_MAGIC, _LEGACY_VERSION = 0x1950A86A20F9469CFC6C, 1001
 
 
 def read_state_dict(path):
     """Read a state dict from ``.pth``/``.pt``, ``.safetensors`` or ``.npz`` as torch tensors.
 
-    Pickles are not executed: of those of torch.save only the description of tensors is read. All
-    that is kept in memory is the file's content, of at most 640 MiB.
+    Pickles are not executed. Only the description of the tensors is read from them. The memory is
+    that of the file, at most 640 MiB.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def read_state_dict(path):
         if path.stat().st_size > _MAX_WEIGHTS_BYTES:
             raise _too_large(path.stat().st_size)
         state = readers[path.suffix](path)
-    # Damage is answered with many types, by zipfile and safetensors among others.
+    # zipfile, safetensors and others raise many types for damaged files.
     except Exception as error:
         what = "an HTML page" if looks_like_html(path) else "damaged or unsafe"
         first_line = str(error).strip().split("\n")[0][:200]
@@ -79,7 +79,7 @@ def _too_large(size):
 
 
 def _checked(archive):
-    """The members of a zip, which may claim no more than weights have."""
+    """The members of a zip, after a check of their total claimed size."""
     size = sum(info.file_size for info in archive.infolist())
     if size > _MAX_WEIGHTS_BYTES:
         raise _too_large(size)
@@ -110,7 +110,7 @@ def _read_zipped(path):
 
 
 def _read_legacy(file):
-    """Five pickles (two numbers, the machine, the tensors, keys of storages), then the storages."""
+    """Read an old file: pickles of two numbers, machine, tensors and keys, then the storages."""
     head = io.BytesIO(file.read(_MAX_PICKLE_BYTES))
     magic, version, machine, found, keys = (read_pickle(head, _ADMITTED) for _ in range(5))
     if (magic, version) != (_LEGACY_MAGIC, _LEGACY_VERSION) or not isinstance(keys, list):
@@ -122,14 +122,15 @@ def _read_legacy(file):
     if not tensors:
         return tensors
     file.seek(head.tell())
-    raw, sizes = {}, {one.key: (one.entries, one.dtype.itemsize) for one in tensors.values()}
+    raw = {}
+    sizes = {tensor.key: (tensor.entries, tensor.dtype.itemsize) for tensor in tensors.values()}
     for key in keys:
         if not isinstance(key, str):
             raise ValueError("the key of a storage is no text")
         entries, itemsize = sizes[key]
         if int.from_bytes(file.read(8), "little") != entries:
             raise ValueError(f"the storage {key} is of another length than its tensors say")
-        # One read of a claimed length would set as much aside before it looks for the bytes.
+        # `read` would allocate the claimed length before it finds fewer bytes.
         if file.tell() + entries * itemsize > end:
             raise ValueError("it is cut")
         raw[key] = bytearray(file.read(entries * itemsize))
@@ -138,7 +139,7 @@ def _read_legacy(file):
 
 @dataclass(frozen=True)
 class _Tensor:
-    """What a pickle says of a tensor: a view of so many entries of a storage."""
+    """Description of a tensor in a pickle: a view of a storage."""
 
     key: str
     dtype: torch.dtype
@@ -149,7 +150,7 @@ class _Tensor:
 
 
 def _described(found):
-    """The tensors of a flat state dict, by name; None if it is of anything else."""
+    """The tensors of a flat state dict, by name; None if the object is anything else."""
     if isinstance(found, Call):
         found = found.items if found.calls(_ORDERED) else None
     if not isinstance(found, dict):
@@ -160,7 +161,7 @@ def _described(found):
 
 
 def _tensor(call):
-    """What a call of torch's describes, or None if it is no tensor."""
+    """The tensor that a call describes, or None if it describes none."""
     if isinstance(call, Call) and call.calls(_PARAMETER) and call.arguments:
         call = call.arguments[0]
     if not isinstance(call, Call) or not call.calls(*_TENSOR) or len(call.arguments) < 4:
@@ -177,22 +178,23 @@ def _tensor(call):
     numbers = (entries, offset, *size, *stride)
     if not all(type(number) is int and 0 <= number < 2**40 for number in numbers):
         raise ValueError("a tensor of an impossible shape")
-    # More entries than there are would be the same ones many times over.
+    # A tensor with more entries than its storage would repeat them.
     if len(size) > _MAX_DIMENSIONS or len(size) != len(stride) or math.prod(size) > entries:
         raise ValueError("a tensor of another shape than its storage")
     return _Tensor(key, _STORAGES[kind.name], entries, offset, size, stride)
 
 
 def _built(tensors, read):
-    """The tensors, as views of storages whose bytes ``read(key)`` gives once for each."""
+    """Tensors as views of storages, whose bytes ``read(key)`` gives once for each storage."""
     storages, state = {}, {}
-    for name, one in tensors.items():
-        if one.key not in storages:
-            storages[one.key] = one.dtype, _flat(read(one.key), one.dtype, one.entries)
-        dtype, flat = storages[one.key]
-        if (dtype, len(flat)) != (one.dtype, one.entries):
+    for name, tensor in tensors.items():
+        key, kind, entries = tensor.key, tensor.dtype, tensor.entries
+        if key not in storages:
+            storages[key] = kind, _flat(read(key), kind, entries)
+        dtype, flat = storages[key]
+        if (dtype, len(flat)) != (kind, entries):
             raise ValueError(f"{name} is of another kind than the storage it shares")
-        state[name] = flat.as_strided(one.size, one.stride, one.offset)
+        state[name] = flat.as_strided(tensor.size, tensor.stride, tensor.offset)
     return state
 
 
@@ -225,7 +227,7 @@ def _read_npz(path):
 
 
 def _array(raw):
-    """The array of a ``.npy`` file of numbers, of the shape that its length bears out."""
+    """The array of a ``.npy`` file of numbers, after a check of its shape against its length."""
     stream = io.BytesIO(raw[: 2 * _MAX_NPY_HEADER_BYTES])
     version = npy.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
