@@ -160,7 +160,7 @@ def test_numbers_in_figures_stand_in_a_file(results):
 
 # Tables of experiments, which show labels in the place of names.
 LABELLED = ("assumptions_table", "detection_table", "head_removal_table", "ood_table")
-LABELLED += ("suspects_table",)
+LABELLED += ("attacks_table", "certificates_table", "suspects_table", "table1_robustness")
 
 
 def test_tables_show_labels_instead_of_code_names(results):

@@ -42,7 +42,6 @@ rule audit_tightness:
     input:
         audits=plan.of_experiments("results/experiments/{experiment}/audit.csv"),
         refits=plan.of_experiments("results/experiments/{experiment}/refit.csv"),
-        records=plan.of_experiments("results/experiments/{experiment}/head.json"),
         provenance=plan.records(),
     output:
         **figure("audit_tightness", "Audit: certificates against attacks"),
@@ -55,6 +54,7 @@ rule audit_tightness:
     params:
         code=code("attacks/audit_tightness.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Draw how close attacks come to the certificates"
@@ -78,6 +78,7 @@ rule attacks_table:
     params:
         code=code("attacks/attacks_table.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Write the table: certificates broken by attack"

@@ -69,6 +69,7 @@ rule fig4_frontier:
     params:
         code=code("certificates/fig4_frontier.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Draw figure 4: the certification frontier"
@@ -94,6 +95,7 @@ rule table1_robustness:
     params:
         code=code("certificates/table1_robustness.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         paper=stable({name: paper.values(name) for name in plan.experiments()}),
         notice=config["notice"],
     message:
@@ -212,7 +214,6 @@ rule certificates_frontier:
     input:
         curves=plan.of_experiments("results/experiments/{experiment}/certificates_curve.csv"),
         deletions=plan.of_experiments("results/experiments/{experiment}/deletions.csv"),
-        records=plan.of_experiments("results/experiments/{experiment}/head.json"),
         provenance=plan.records(),
     output:
         **figure("certificates_frontier", "Every certificate, in deletions"),
@@ -225,6 +226,7 @@ rule certificates_frontier:
     params:
         code=code("certificates/certificates_frontier.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Draw the share of pairs under every certificate, in deletions"
@@ -249,6 +251,7 @@ rule certificates_table:
     params:
         code=code("certificates/certificates_table.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Write the table: pairs certified in every way, in deletions"
@@ -260,7 +263,6 @@ rule certified_radii:
     input:
         audits=plan.of_experiments("results/experiments/{experiment}/audit.csv"),
         top_k=plan.of_experiments("results/experiments/{experiment}/top_k.csv"),
-        records=plan.of_experiments("results/experiments/{experiment}/head.json"),
         provenance=plan.records(),
     output:
         **figure("certified_radii", "Certified radii of pairs and top sets"),
@@ -273,6 +275,7 @@ rule certified_radii:
     params:
         code=code("certificates/certified_radii.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Draw the distributions of certified radii"
@@ -283,7 +286,6 @@ rule certified_radii:
 rule natural_bound:
     input:
         constants=plan.of_experiments("results/experiments/{experiment}/lipschitz_tightness.csv"),
-        records=plan.of_experiments("results/experiments/{experiment}/head.json"),
         provenance=plan.records(),
     output:
         **figure("natural_bound", "How tight is the natural bound?"),
@@ -296,6 +298,7 @@ rule natural_bound:
     params:
         code=code("certificates/natural_bound.py"),
         experiments=plan.experiments(),
+        labels=plan.labels(plan.experiments()),
         notice=config["notice"],
     message:
         "Draw how tight the natural bound is"

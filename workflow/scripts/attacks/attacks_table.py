@@ -9,7 +9,7 @@ from wtrak.job.io import read_csv, read_json, write_csv
 from wtrak.job.runtime import run
 from wtrak.reporting.cells import count, percentage, plain
 from wtrak.reporting.plotting import provenance_line
-from wtrak.reporting.tables import write_documents
+from wtrak.reporting.tables import labelled, write_documents
 
 TITLE = "Certificates broken by attack"
 
@@ -118,6 +118,7 @@ def main(smk):
         ),
     }
     write_csv(smk.output.csv, long)
+    parts = labelled(parts, smk.params.labels)
     write_documents(smk.output, TITLE, parts, footer, "tab:audit")
 
 

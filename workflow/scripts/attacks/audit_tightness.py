@@ -12,7 +12,6 @@ from wtrak.job.runtime import run
 from wtrak.reporting.palette import EUCLIDEAN, NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     provenance_line,
     save_figure,
     set_style,
@@ -68,8 +67,7 @@ def main(smk):
         draw_refits(axis, read_csv(refits))
     below[0].set_ylabel("pairs turned (%)\nnumbers: stable to first order", fontsize=8)
     below[0].legend(loc="upper left", fontsize=7.5)
-    inputs = zip(axes, names, smk.input.audits, smk.input.records, strict=True)
-    for axis, name, audit, record in inputs:
+    for axis, name, audit in zip(axes, names, smk.input.audits, strict=True):
         audit = read_csv(audit)
         share = 100 * np.arange(1, len(audit) + 1) / len(audit)
         for name, row in of_metric("natural").items():
@@ -88,7 +86,7 @@ def main(smk):
         axis.set_xscale("log")
         axis.set_xlim(0.03, 6)
         axis.set_ylim(0, 101)
-        axis.set_title(experiment_label(name, read_json(record)["n_train"]))
+        axis.set_title(smk.params.labels[name])
         axis.set_xlabel("certified radius / cost of the attack found")
     axes[0].set_ylabel("pairs up to this ratio (%)")
     handles, labels = axes[0].get_legend_handles_labels()

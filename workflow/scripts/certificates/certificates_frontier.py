@@ -8,7 +8,6 @@ from wtrak.job.runtime import run
 from wtrak.reporting.palette import NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     provenance_line,
     save_figure,
     set_style,
@@ -67,13 +66,10 @@ def main(smk):
     figure, axes = plt.subplots(
         len(names), 1, figsize=(WIDTH, 2.9 * len(names)), sharex=True, squeeze=False
     )
-    inputs = zip(
-        axes[:, 0], names, smk.input.curves, smk.input.deletions, smk.input.records, strict=True
-    )
-    for axis, name, curve, deletions, record in inputs:
+    inputs = zip(axes[:, 0], names, smk.input.curves, smk.input.deletions, strict=True)
+    for axis, name, curve, deletions in inputs:
         draw(axis, read_csv(curve), read_csv(deletions))
-        label = experiment_label(name, read_json(record)["n_train"])
-        axis.set_ylabel(f"{label}\npairs certified (%)")
+        axis.set_ylabel(f"{smk.params.labels[name]}\npairs certified (%)")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=7.5)
     axes[-1, 0].set_xlabel("radius ε in median one-point deletions; points removed")

@@ -7,7 +7,7 @@ from wtrak.job.io import read_csv, read_json, write_csv
 from wtrak.job.runtime import run
 from wtrak.reporting.cells import percentage, plain
 from wtrak.reporting.plotting import provenance_line
-from wtrak.reporting.tables import write_documents
+from wtrak.reporting.tables import labelled, write_documents
 
 TITLE = "Certified pairs, in deletions"
 KINDS = {
@@ -99,6 +99,7 @@ def main(smk):
         top_title: display_top_k(top_k),
     }
     write_csv(smk.output.csv, pd.concat(long)[columns])
+    parts = labelled(parts, smk.params.labels)
     write_documents(smk.output, TITLE, parts, footer, "tab:certificates")
 
 

@@ -9,7 +9,6 @@ from wtrak.job.runtime import run
 from wtrak.reporting.palette import NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     provenance_line,
     save_figure,
     set_style,
@@ -24,8 +23,8 @@ def main(smk):
     figure, axes = plt.subplots(
         1, len(names), figsize=(WIDTH, 3.4), sharex=True, sharey=True, squeeze=False
     )
-    inputs = zip(axes[0], names, smk.input.audits, smk.input.top_k, smk.input.records, strict=True)
-    for axis, name, audit, top_k, record in inputs:
+    inputs = zip(axes[0], names, smk.input.audits, smk.input.top_k, strict=True)
+    for axis, name, audit, top_k in inputs:
         audit, top_k = read_csv(audit), read_csv(top_k)
         rows = [
             (row.title, row.color, audit[name] / audit["one_deletion"])
@@ -63,7 +62,7 @@ def main(smk):
             color=NEUTRAL,
         )
         axis.set_xscale("log")
-        axis.set_title(experiment_label(name, read_json(record)["n_train"]))
+        axis.set_title(smk.params.labels[name])
         axis.set_xlabel("radius in deletions")
     records = [read_json(path) for path in smk.input.provenance]
     save_figure(figure, *smk.output, provenance_line(records, smk.params.notice))

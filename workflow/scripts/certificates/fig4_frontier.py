@@ -7,7 +7,6 @@ from wtrak.job.runtime import run
 from wtrak.reporting.palette import EUCLIDEAN, NATURAL, NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     provenance_line,
     save_figure,
     set_style,
@@ -91,8 +90,7 @@ def main(smk):
             va="top",
             fontsize=7.5,
         )
-        label = experiment_label(name, record["n_train"])
-        left.set_ylabel(f"{label}\ncertified pairs (%)")
+        left.set_ylabel(f"{smk.params.labels[name]}\ncertified pairs (%)")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
     axes[0, 0].set_title("Same number ε, two different units (as in the paper)")

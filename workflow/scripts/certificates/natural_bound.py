@@ -8,7 +8,6 @@ from wtrak.job.runtime import run
 from wtrak.reporting.palette import NEUTRAL
 from wtrak.reporting.plotting import (
     WIDTH,
-    experiment_label,
     experiment_style,
     provenance_line,
     save_figure,
@@ -24,12 +23,12 @@ RATIOS = {
 def main(smk):
     set_style()
     figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.6))
-    inputs = zip(smk.params.experiments, smk.input.constants, smk.input.records, strict=True)
-    for position, (name, constants, record) in enumerate(inputs):
+    inputs = zip(smk.params.experiments, smk.input.constants, strict=True)
+    for position, (name, constants) in enumerate(inputs):
         frame = read_csv(constants)
         frame = frame[(frame["si_test"] > 0) & (frame["si_train"] > 0)]
         color = experiment_style(position)["color"]
-        label = experiment_label(name, read_json(record)["n_train"])
+        label = smk.params.labels[name]
         share = 100 * np.arange(1, len(frame) + 1) / len(frame)
         for title, (top, bottom, linestyle) in RATIOS.items():
             ratio = np.sort(frame[top] / frame[bottom])

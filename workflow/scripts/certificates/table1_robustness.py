@@ -6,7 +6,7 @@ from wtrak.job.io import read_csv, read_json, write_csv
 from wtrak.job.runtime import run
 from wtrak.reporting.cells import count, fixed, percentage, plain
 from wtrak.reporting.plotting import provenance_line
-from wtrak.reporting.tables import write_documents
+from wtrak.reporting.tables import labelled, write_documents
 
 AGGREGATES = ("max", "median", "mean")
 TITLE = "Table 1: robustness comparison"
@@ -204,6 +204,7 @@ def main(smk):
         "Setting": display_setting(names, spectra, heads, papers),
     }
     write_csv(smk.output.csv, long)
+    parts = labelled(parts, smk.params.labels)
     write_documents(smk.output, TITLE, parts, footer, "tab:robustness")
 
 

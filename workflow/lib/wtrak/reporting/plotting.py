@@ -48,11 +48,6 @@ def experiment_style(position):
     }
 
 
-def experiment_label(name, n_train):
-    """An experiment's name and size for a legend."""
-    return f"{name} (n = {n_train:,})"
-
-
 def literal(text):
     """A user's text for a figure, without formulas and without characters that SVG forbids."""
     shown = (char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

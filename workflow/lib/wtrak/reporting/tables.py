@@ -137,6 +137,30 @@ def write_documents(output, title, parts, footer, label):
     write_csv(output.numbers, numbers_of(parts))
 
 
+def labelled(parts, labels):
+    """The same tables with experiments called by their labels.
+
+    Parameters
+    ----------
+    parts : dict of str to pandas.DataFrame
+        Heading of each table; those with a column ``experiment`` hold names there.
+    labels : dict of str to str
+        Label of each name.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+    """
+    out = {}
+    for heading, frame in parts.items():
+        if "experiment" in frame:
+            attributes = frame.attrs
+            frame = frame.assign(experiment=frame["experiment"].map(labels))
+            frame.attrs = attributes
+        out[heading] = frame
+    return out
+
+
 def numbers_of(parts):
     """The numbers of some tables, one row for each cell.
 
