@@ -296,3 +296,11 @@ def test_log_that_cannot_be_written_is_named(tmp_path, capfd):
     with pytest.raises(SystemExit):
         runtime.run(lambda smk: None, SimpleNamespace(rule="covariance", log=[log]))
     assert "covariance: its log cannot be written" in capfd.readouterr().err
+
+
+def test_rate_is_of_the_fastest_product_after_the_first(monkeypatch):
+    """A stage would be compared with a machine that still warms up, or with half of its work."""
+    ticks = iter([0.0, 100.0, 200.0, 204.0, 300.0, 302.0])
+    monkeypatch.setattr(runtime.time, "perf_counter", lambda: next(ticks))
+    # 2·10³ multiplications and additions in the two seconds of the last product.
+    assert runtime.matmul_rate(torch.device("cpu"), size=10, repeats=2) == 1000.0
