@@ -280,6 +280,7 @@ def test_card_that_is_not_there(device, cards, wrong):
     assert (missing_card(device, cards) is not None) == wrong
 
 
+@pytest.mark.slow
 def test_run_without_its_card_ends_before_the_first_job(tmp_path):
     """Datasets would be downloaded first; or a dry run for another machine be refused."""
     (tmp_path / "cuda.yaml").write_text("compute: {device: 'cuda:99'}", encoding="utf-8")

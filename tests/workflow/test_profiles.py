@@ -85,6 +85,7 @@ def test_no_profile_sets_a_configfile_that_the_command_line_replaces():
         assert profile.get("snakefile") == ("Snakefile" if name in CONFIGURED else None), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGURED)
 def test_profile_works_from_another_folder_and_with_directory(tmp_path, name):
     """The default target, or the folder of the profile, would be that of the project alone."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from wtrak.convex.models import Fit
+from wtrak.convex.searches import steepest_slope
 from wtrak.convex.wrif import (
     Kernel,
     enclosing_ball,
@@ -11,7 +12,6 @@ from wtrak.convex.wrif import (
     example_distances,
     lipschitz_over_domain,
     lipschitz_over_pairs,
-    steepest_slope,
 )
 
 ORIGIN = np.array([0.0, 0.0, 1.0])

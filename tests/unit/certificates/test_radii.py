@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from problems import Problem
-from wtrak.certificates.catalogue import CERTIFICATES, full_title, of_metric
-from wtrak.certificates.radii import RADII, Pairs, radii
+from wtrak.certificates.catalogue import of_metric
+from wtrak.certificates.radii import Pairs, radii
 
 
 def pairs_of(p, i, j, paper):
@@ -42,15 +42,3 @@ def test_radii_are_those_of_the_formulas(metric):
         assert found["tight"][k] < found["direct"][k]
     # A point with itself has no order.
     assert all(values[3] == 0 for values in found.values())
-
-
-def test_every_certificate_has_a_radius_and_a_title():
-    """A row of the catalogue would not be computed, or two would look alike in a table."""
-    assert set(RADII) == {name for _, name in CERTIFICATES}
-    titles = [full_title(*key) for key in CERTIFICATES]
-    assert len(set(titles)) == len(titles)
-    looks = [(row.color, row.line) for row in CERTIFICATES.values()]
-    assert len(set(looks)) == len(looks)
-    # What the paper caps, and what is of another metric than the ball's, is proved by nothing.
-    proved = {key for key, row in CERTIFICATES.items() if row.proved}
-    assert proved == {("natural", "tight"), ("natural", "direct")}

@@ -17,11 +17,8 @@ import wrif_cost as wrif_cost_script
 import wrif_coverage as wrif_coverage_script
 import wrif_orders as wrif_orders_script
 from chain import call
-from wtrak.convex.data import sample, standardised, two_classes
 from wtrak.convex.error_orders import derivative_error, slopes_of
-from wtrak.convex.parameter_change import Network, perturbed_weights, relative_error
-from wtrak.errors import WtrakError
-from wtrak.job.io import load_arrays, save_arrays
+from wtrak.job.io import load_arrays
 
 TASKS = {
     "breast_cancer": {"data": "breast_cancer", "model": "logistic", "penalty": 0.01},
@@ -84,42 +81,6 @@ def test_tables_are_standardised_with_a_constant(folder):
     np.testing.assert_allclose(data["x"][:, :-1].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(data["x"][:, :-1].std(axis=0), 1, rtol=1e-12)
     np.testing.assert_array_equal(data["y"], load_breast_cancer().target)
-
-
-def test_constant_features_are_left_out():
-    """Digits have pixels that are always black: a division by zero."""
-    x = np.column_stack([np.arange(5.0), np.full(5, 3.0)])
-    scaled, y = standardised(x, np.arange(5.0), "ridge")
-    assert scaled.shape == (5, 2)
-    assert y.mean() == pytest.approx(0) and y.std() == pytest.approx(1)
-
-
-def test_two_classes_of_images_become_averages(tmp_path):
-    """Pixels of other images, or labels the other way round."""
-    images = np.arange(5 * 4 * 4, dtype=np.uint8).reshape(5, 4, 4, 1)
-    labels = np.array([1, 7, 3, 7, 1], np.uint8)
-    x, y = two_classes(images, labels, (1, 7), 2)
-    assert x.shape == (4, 4)
-    np.testing.assert_array_equal(y, [0, 1, 1, 0])
-    assert x[1, 3] == images[1, 2:, 2:].mean()
-    with pytest.raises(WtrakError, match="does not divide"):
-        two_classes(images, labels, (1, 7), 3)
-    halves = {"train": slice(0, 3), "test": slice(3, 5)}
-    arrays = {f"{split}_images": images[rows] for split, rows in halves.items()}
-    arrays |= {f"{split}_labels": labels[rows] for split, rows in halves.items()}
-    save_arrays(tmp_path / "d", arrays)
-    task = {"data": "mine", "classes": [1, 7], "pool": 2, "model": "logistic"}
-    call(convex_task_script, tmp_path, {"data": "o"}, inputs={"dataset": ["d"]}, task=task)
-    np.testing.assert_array_equal(load_arrays(tmp_path / "o")["y"], y)
-
-
-def test_samples_do_not_overlap_and_need_enough_examples():
-    """A test point would be its own training point."""
-    x = np.zeros((10, 2))
-    train, test = sample(x, x, 6, 4, np.random.default_rng(0))
-    assert sorted([*train, *test]) == list(range(10))
-    with pytest.raises(WtrakError, match="6 \\+ 5 examples are asked for, and there are 10"):
-        sample(x, x, 6, 5, np.random.default_rng(0))
 
 
 def test_orders_tell_the_kernels_apart(folder):
@@ -207,41 +168,6 @@ def test_figures_and_table_are_drawn(folder):
 
 
 # --- figure 1 ---
-
-
-def test_network_is_at_a_stationary_point_and_its_prediction_is_of_first_order():
-    """The prediction would be of another optimum, or another perturbation."""
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((40, 3))
-    y = (x[:, 0] * x[:, 1] > 0).astype(float)
-    network = Network(x, y, [4], 1e-2, seed=0)
-    uniform = np.full(40, 1 / 40)
-    theta = network.train(uniform)
-    curvature = network.hessian_at(theta)
-    errors = []
-    target = perturbed_weights(40, 0.1, rng)
-    for strength in (0.1, 0.01):
-        weights = (1 - strength) * uniform + strength * target
-        predicted = network.predicted_change(theta, curvature, weights).numpy()
-        actual = (network.train(weights, start=theta) - theta).numpy()
-        errors.append(relative_error(predicted, actual))
-    # Of second order: a tenth of the change, a tenth of the relative error.
-    assert errors[0] < 0.1 and errors[1] < 0.25 * errors[0]
-
-
-def test_network_follows_its_seed():
-    """Many networks would be one, or another in every run."""
-    x, y = np.random.default_rng(0).standard_normal((20, 2)), np.arange(20) % 2.0
-    first, again, other = (Network(x, y, [3], 0.1, seed).initial for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-def test_perturbation_leaves_out_a_share():
-    """Nothing would be perturbed at a small share."""
-    weights = perturbed_weights(50, 0.1, np.random.default_rng(0))
-    assert (weights == 0).sum() == 5 and weights.sum() == pytest.approx(1)
-    assert (perturbed_weights(50, 1e-6, np.random.default_rng(0)) == 0).sum() == 1
 
 
 def test_units_that_change_places_are_no_other_outputs():

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 from problems import convex_problem
 from wtrak.convex.models import MODELS, fit, gradients
+from wtrak.convex.searches import steepest_slope
 from wtrak.convex.wrif import (
     KERNELS,
     LEAVE_ONE_OUT,
@@ -25,10 +26,7 @@ from wtrak.convex.wrif import (
     lipschitz_over_pairs,
     refit,
     sensitivity,
-    steepest_point,
-    steepest_slope,
     total_loss,
-    worst_on_support,
 )
 from wtrak.errors import WtrakError
 
@@ -219,29 +217,6 @@ def test_constant_of_the_domain_bounds_every_slope_in_it(kind):
         assert searched > sampled[i] * 0.5
 
 
-def test_steepest_slope_is_that_of_finite_differences():
-    """The search would climb another function."""
-    from wtrak.convex.wrif import Kernel, _gradient_in_x
-
-    for kind in MODELS:
-        model = fitted(kind)
-        kernel = sensitivity(model, TEST, 1.0)
-        one = Kernel(kernel.u, kernel.v[4:5], kernel.b[4:5], kernel.constants[4:5])
-        x = np.array([0.2, -0.4, 1.1])
-        found = _gradient_in_x(model, one, x, 1.0)
-        for k in range(3):
-            step = np.zeros(3)
-            step[k] = 1e-6
-            values = evaluate(
-                model,
-                one,
-                np.column_stack([np.stack([x + step, x - step]), np.ones(2)]),
-                np.ones(2),
-            )[0]
-            difference = (values[0] - values[1]) / 2e-6
-            assert found[k] == pytest.approx(difference, rel=1e-5, abs=1e-7)
-
-
 def test_algorithm_1_as_printed_is_the_vectorised_form():
     """What is timed, and what is shown, would be two things."""
     model = fitted("logistic")
@@ -253,45 +228,6 @@ def test_algorithm_1_as_printed_is_the_vectorised_form():
     np.testing.assert_allclose(
         printed, np.column_stack([nominal - half, nominal + half]), rtol=1e-8
     )
-
-
-# --- worst distributions ---
-
-
-@pytest.mark.parametrize("epsilon", [1e-3, 0.05, 0.5, 50.0])
-def test_worst_distribution_solves_the_transport_problem(epsilon):
-    """The attack would be weaker than the worst, or leave the ball."""
-    rng = np.random.default_rng(6)
-    n = 8
-    points = rng.standard_normal((n, 2))
-    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
-    values, weights = rng.standard_normal(n), rng.dirichlet(np.ones(n))
-    found = worst_on_support(values, distances, epsilon, weights)
-    assert found.sum() == pytest.approx(1) and (found >= -1e-12).all()
-    solved = linprog(
-        -np.tile(values, n),
-        A_eq=np.kron(np.eye(n), np.ones(n)),
-        b_eq=weights,
-        A_ub=distances.ravel()[None],
-        b_ub=[epsilon],
-    )
-    assert found @ values == pytest.approx(-solved.fun, rel=1e-6)
-
-
-def test_steepest_point_is_in_the_ball_and_as_steep_as_it_says():
-    """An attack would stand outside the domain, or be cheaper than what it costs."""
-    model = fitted("logistic")
-    kernel, cost = sensitivity(model, TEST, 1.0), label_cost(model.x)
-    centre, radius = enclosing_ball(model.x)
-    x, y, ratio = steepest_point(
-        model, kernel, 3, 8, centre, radius, cost, np.random.default_rng(0)
-    )
-    assert np.linalg.norm((x - centre)[:-1]) <= radius * (1 + 1e-9) and x[-1] == 1
-    s = evaluate(model, kernel, np.stack([x, model.x[8]]), np.array([y, model.y[8]]))[3]
-    apart = example_distances(
-        np.stack([x, model.x[8]]), np.array([y, model.y[8]]), cost, "logistic"
-    )[0, 1]
-    assert ratio == pytest.approx(abs(s[0] - s[1]) / apart, rel=1e-4)
 
 
 # --- leave-one-out ---
@@ -333,3 +269,26 @@ def test_change_of_the_loss_is_the_integral_of_the_influence(kind):
     integral = end / 2 * weights @ values
     change = leave_one_out(model, TEST[None], np.array([1.0]))["raw"][0, i]
     assert change == pytest.approx(integral, rel=1e-9)
+
+
+@pytest.mark.parametrize("duplicate", [False, True])
+def test_algorithm_1_on_three_points(duplicate):
+    """Neighbouring rows would be no pair, or duplicates make every interval NaN."""
+    x, y = convex_problem("logistic", n=3, p=3, seed=2)
+    y[:] = [0, 1, 0]
+    if duplicate:
+        x[2], y[2] = x[0], y[0]
+    test = np.array([0.9, -1.2, 1.0])
+    model = fit("logistic", 0.1, x, y)
+    distances = example_distances(x, y, 0.8, "logistic")
+    s = evaluate(model, sensitivity(model, test, 1.0, "paper"), x, y)
+    nominal = influences(model, test[None], np.ones(1))[0]
+    for pair in itertools.combinations(range(3), 2):
+        if distances[pair] == 0:
+            continue
+        # One pair is close, so that it is the steepest of all.
+        close = distances.copy()
+        close[pair] = close[pair[::-1]] = 1e-3
+        slope = np.abs(s[:, pair[0]] - s[:, pair[1]]) / 1e-3
+        expected = np.stack([nominal - 0.2 * slope, nominal + 0.2 * slope], axis=1)
+        np.testing.assert_allclose(algorithm_1(model, test, 1.0, close, 0.2), expected, rtol=1e-7)

@@ -4,29 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import precision_score, recall_score
 
-from problems import gradients
-from reference import covariance, explicit
 from wtrak.errors import WtrakError
-from wtrak.geometry.gradients import Gradients, reduce_to_sum_zero, residuals
-from wtrak.labels.catalogue import DETECTORS
-from wtrak.labels.detectors import (
-    all_detectors,
-    confident_learning,
-    self_influence,
-)
-from wtrak.labels.noise import (
-    KINDS,
-    curves,
-    detection,
-    flip_labels,
-    recall_at,
-)
-from wtrak.labels.tracin import epoch_influence
-from wtrak.reporting.intervals import mean_with_interval
+from wtrak.labels.noise import KINDS, curves, detection, flip_labels, recall_at
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -154,104 +137,39 @@ def test_curves_bound_the_areas_that_the_table_gives(seed):
     assert np.trapezoid(y, x) >= found["average_precision"] - 2e-3
 
 
-def test_interval_is_students():
-    """Five seeds would be given the interval of five thousand."""
-    mean, half = mean_with_interval([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert mean == 3.0
-    assert half == pytest.approx(2.776445 * np.sqrt(2.5) / np.sqrt(5), rel=1e-6)
-    assert np.isnan(mean_with_interval([1.0])[1])
-    assert mean_with_interval([1.0, 3.0])[1] == pytest.approx(12.706205 * np.sqrt(2 / 2), rel=1e-6)
+def test_recalls_are_those_of_their_names():
+    """Another share would be reviewed than the table says."""
+    # Of 40 points, the 1st, 3rd, 5th and 20th are wrong: reviewed are 2, 4 and 8.
+    scores = np.arange(40.0, 0, -1)
+    wrong = np.isin(np.arange(40), [0, 2, 4, 19])
+    found = detection(scores, wrong)
+    figures = ["auroc", "average_precision", "separation"]
+    assert list(found) == [*figures, "recall_5", "recall_10", "recall_20"]
+    assert [found[f"recall_{share}"] for share in (5, 10, 20)] == [0.25, 0.5, 0.75]
+    assert recall_at(scores, wrong, 0.0) == 0
+    assert recall_at(scores, wrong, 0.5) == recall_at(scores, wrong, 1.0) == 1
 
 
-@pytest.mark.parametrize("gradient", ["loss", "margin", "logit"])
-def test_detectors_are_those_of_explicit_forms(gradient):
-    """A detector would be computed for other labels, another head, or another Q."""
-    g, z, _ = gradients(n=50, n_classes=4, p=7)
-    h = g.activations
-    rng = np.random.default_rng(5)
-    weight = rng.standard_normal((4, 7))
-    z = h.astype(float) @ weight.T
-    labels = rng.integers(4, size=50)
-    unseen, tracin = rng.standard_normal((50, 4)), rng.random(50)
-    found = all_detectors(
-        weight,
-        unseen,
-        tracin,
-        h,
-        labels,
-        gradient=gradient,
-        ridge=0.01,
-        penalty=0.02,
-        rng=np.random.default_rng(0),
-        block_size=8,
-        device=torch.device("cpu"),
-    )
-    assert set(found) == set(DETECTORS)
-    assert all(len(values) == 50 and np.isfinite(values).all() for values in found.values())
-    phi = explicit(Gradients(residuals(z, labels, gradient), h, np.arange(50)))
-    si = np.einsum("nd,de,ne->n", phi, np.linalg.inv(covariance(phi, 0.01)), phi)
-    np.testing.assert_allclose(found["self_influence"], si, rtol=1e-7)
-    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found["loss"], -np.log(p[np.arange(50), labels]), rtol=1e-8)
-    q = np.exp(unseen) / np.exp(unseen).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(
-        found["out_of_fold_loss"], -np.log(q[np.arange(50), labels]), rtol=1e-8
-    )
-    e = p - np.eye(4)[labels]
-    np.testing.assert_allclose(found["el2n"], np.linalg.norm(e, axis=1), rtol=1e-8)
-    np.testing.assert_allclose(
-        found["gradient_norm"],
-        np.linalg.norm(e, axis=1) * np.linalg.norm(h.astype(float), axis=1),
-        rtol=1e-8,
-    )
-    np.testing.assert_array_equal(found["tracin"], tracin)
-    # The Hessian as it is defined, on all C·p coordinates; its null space is no part of φ.
-    curvature = np.einsum("nc,cd->ncd", p, np.eye(4)) - p[:, :, None] * p[:, None, :]
-    hh = h[:, :, None].astype(float) * h[:, None, :]
-    hessian = np.einsum("ncd,npq->cpdq", curvature, hh).reshape(28, 28) / 50
-    hessian += 0.02 * np.kron(np.eye(4), np.diag([1.0] * 6 + [0.0]))
-    own = explicit(Gradients(e, h, np.arange(50)))
-    influence = np.einsum("nd,de,ne->n", own, np.linalg.pinv(hessian, rcond=1e-10), own)
-    np.testing.assert_allclose(found["hessian_influence"], influence, rtol=1e-6)
-    margin = [max(np.delete(z[k], labels[k])) - z[k, labels[k]] for k in range(50)]
-    np.testing.assert_allclose(found["margin"], margin, rtol=1e-8)
-    h = h.astype(float)
-    inverse = np.linalg.inv(h.T @ h / 50 + 0.01 * np.eye(7))
-    np.testing.assert_allclose(found["leverage"], np.einsum("np,pq,nq->n", h, inverse, h))
+def test_separation_is_a_ratio_of_means_for_scores_from_zero():
+    """A score that is 0 somewhere would have none, or one with both signs would have one."""
+    wrong = np.array([True, True, False, False, False])
+    scores = np.array([3.0, 9.0, 0.0, 1.0, 5.0])
+    assert detection(scores, wrong)["separation"] == pytest.approx(3)
+    assert detection(scores + 0.25, wrong)["separation"] == pytest.approx(6.25 / 2.25)
+    assert np.isnan(detection(scores - 1e-9, wrong)["separation"])
 
 
-def test_self_influence_of_few_examples_comes_from_their_gram_matrix():
-    """Images in many classes would need a Q that no memory holds, or get another SI."""
-    for n in (20, 27, 28, 29):
-        g, _, _ = gradients(n=n, n_classes=5, p=7)
-        g = reduce_to_sum_zero(g)
-        phi = explicit(g)
-        expected = np.einsum("nd,de,ne->n", phi, np.linalg.inv(covariance(phi, 1e-3)), phi)
-        found = self_influence(g, 1e-3, block_size=8, device=torch.device("cpu"))
-        np.testing.assert_allclose(found, expected, rtol=1e-8)
-
-
-def test_an_epoch_adds_the_squared_norm_of_its_gradient():
-    """TracIn would weigh epochs or examples by something else."""
-    g, z, y = gradients(n=30)
-    expected = 0.1 * (explicit(g) ** 2).sum(axis=1)
-    np.testing.assert_allclose(epoch_influence(z, y, g.activations, 0.1), expected, rtol=1e-12)
-
-
-def test_confident_learning_puts_planted_errors_first():
-    """Probabilities and labels would reach cleanlab in another order or form."""
-    rng = np.random.default_rng(0)
-    true = rng.integers(4, size=400)
-    given = true.copy()
-    given[:20] = (true[:20] + 1) % 4
-    z = 0.3 * rng.standard_normal((400, 4)) + 4 * np.eye(4)[true]
-    scores = confident_learning(z, given)
-    assert set(np.argsort(-scores)[:20]) == set(range(20))
-    assert np.isfinite(scores).all()
-
-
-def test_confident_learning_allows_a_class_without_labels():
-    """A small set of one's own would crash."""
-    rng = np.random.default_rng(0)
-    scores = confident_learning(rng.standard_normal((30, 4)), rng.integers(3, size=30))
-    assert scores.shape == (30,) and np.isfinite(scores).all()
+def test_precision_is_the_best_at_a_recall_or_above():
+    """The curve would fall below what a threshold reaches, or be another's."""
+    rng = np.random.default_rng(3)
+    wrong = rng.random(60) < 0.3
+    scores = np.round(rng.standard_normal(60) + wrong, 1)
+    x, y = curves(scores, wrong)["precision"]
+    np.testing.assert_allclose(x, np.arange(201) / 200)
+    reached = [
+        (recall_score(wrong, scores >= t), precision_score(wrong, scores >= t)) for t in scores
+    ]
+    for recall, precision in zip(x[1:], y[1:], strict=True):
+        assert precision == pytest.approx(max(p for r, p in reached if r >= recall - 1e-12))
+    # Nothing need be found for a recall of 0.
+    assert y[0] == 1

@@ -1,6 +1,5 @@
 """Points are removed in the order that the arms say, and what follows is what is shown."""
 
-import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,11 +17,6 @@ from wtrak.geometry.gradients import append_constant
 from wtrak.geometry.head import evaluate, train_head
 from wtrak.job.experiment import training_subset
 from wtrak.job.io import save_arrays, write_json
-from wtrak.removal.arms import (
-    faster_rows,
-    times_faster,
-    times_faster_over_seeds,
-)
 from wtrak.removal.catalogue import ARMS
 from wtrak.removal.orders import kept, neighbour_agreement, orders, rankings
 
@@ -87,52 +81,6 @@ def test_kept_rows_are_those_beyond_the_removed():
     np.testing.assert_array_equal(kept(order, 0.01), [0, 1, 2, 3, 4])
     with pytest.raises(WtrakError, match="leaves none"):
         kept(order, 0.95)
-
-
-def test_times_faster_is_the_ratio_of_rises():
-    """ "2.1 times faster" would be read off losses, which are never below 1 times."""
-    shares = np.array([0.1, 0.2])
-    found = times_faster(shares, np.array([0.4, 0.2]), np.array([0.2, 0.4]))
-    np.testing.assert_allclose(found["at"], [2.0, 0.5])
-    assert found["largest"] == pytest.approx(2.0)
-    assert found["area"] == pytest.approx((0.02 + 0.03) / (0.01 + 0.03))
-    fell = times_faster(shares, np.array([0.1, 0.2]), np.array([-0.1, 0.0]))
-    assert np.isnan(fell["at"]).all() and np.isnan(fell["area"]) and np.isnan(fell["largest"])
-    both = times_faster(shares, np.array([[0.4, 0.2], [0.1, 0.2]]), np.array([[0.2, 0.4], [-1, 0]]))
-    np.testing.assert_allclose(both["largest"], [2.0, np.nan])
-
-
-def made_up_curves(rises, seeds=5):
-    """Curves of arms whose losses rise by these at a removal of a tenth, one number a seed."""
-    rows = [{"seed": k, "arm": "none", "share": 0.0, "loss": 1.0 + k} for k in range(seeds)]
-    for arm in ARMS:
-        of = rises.get(arm, rises["random"])
-        rows += [
-            {"seed": k, "arm": arm, "share": 0.1, "loss": 1.0 + k + of[k]} for k in range(seeds)
-        ]
-    return pd.DataFrame(rows)
-
-
-def rows_of(curves):
-    """Rows of the table by the title of their arm."""
-    rows = faster_rows(times_faster_over_seeds(curves))
-    return {row["removed first"]: {name: str(cell) for name, cell in row.items()} for row in rows}
-
-
-def test_ratios_have_intervals_over_seeds():
-    """A ratio of two noisy rises would look exact; or the levels of seeds would drown it."""
-    even = made_up_curves({"random": [0.1] * 5, "helpful": [0.2, 0.2, 0.2, 0.2, 0.2]})
-    rows = rows_of(even)
-    assert len(rows) == len(ARMS) - 1
-    assert rows[ARMS["helpful"].title]["at 10 %"].startswith("2 (2")
-    uneven = made_up_curves({"random": [0.1] * 5, "helpful": [0.1, 0.3, 0.2, 0.15, 0.25]})
-    cell = rows_of(uneven)[ARMS["helpful"].title]["areas"]
-    middle, low, high = (float(part) for part in re.findall(r"[\d.]+", cell))
-    assert middle == 2.0 and 1.2 <= low < 1.8 and 2.2 < high <= 2.8
-    # Random removal of one seed in five lowers the loss: resamples of that seed know no ratio.
-    unsure = made_up_curves({"random": [0.1, 0.1, 0.1, 0.1, -0.3], "helpful": [0.2] * 5})
-    cell = rows_of(unsure)[ARMS["helpful"].title]["at 10 %"]
-    assert cell.endswith("∞)")
 
 
 def test_agreement_counts_other_points_only():
@@ -241,3 +189,29 @@ def test_frontier_that_misses_the_paper_s_share_is_a_named_error(data):
             n_train=30,
             device="cpu",
         )
+
+
+def test_a_score_at_its_radius_is_not_certified():
+    """|τ| = ε·L: a distribution of that distance may turn the sign."""
+    trak = np.array([[1.0, -1.0, 1.5]], np.float32)
+    lipschitz = Lipschitz(np.array([2.0]), np.array([1.0, 1.0, 1.0]))
+    found = rankings(trak, np.zeros(3), np.zeros(3), lipschitz, 0.5)
+    np.testing.assert_array_equal(found["certified"], [0, 0, 1.5])
+
+
+def test_balanced_removal_rounds_the_share_of_every_class():
+    """Small classes would be removed first, or last."""
+    sizes = np.array([7, 20, 73])
+    labels = np.random.default_rng(1).permutation(np.repeat([0, 1, 2], sizes))
+    order = orders({}, labels, np.random.default_rng(0))["balanced"]
+    for share in np.linspace(0.0123, 0.98, 40):
+        rounded = np.floor(share * sizes + 0.5).astype(int)
+        removed = np.bincount(labels[order[: rounded.sum()]], minlength=3)
+        np.testing.assert_array_equal(removed, rounded)
+
+
+def test_agreement_among_more_duplicates_than_neighbours():
+    """A point that is not among its own nearest would be compared with one too many."""
+    x = np.concatenate([np.zeros((6, 2)), np.full((3, 2), 9.0)])
+    labels = np.array([0, 0, 0, 0, 0, 0, 1, 1, 2])
+    np.testing.assert_allclose(neighbour_agreement(x, labels, 2), [1] * 6 + [0.5, 0.5, 0])

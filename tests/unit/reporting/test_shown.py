@@ -128,14 +128,3 @@ def test_numbers_are_read_as_they_are_written():
     assert agrees("10", [10.4]) and not agrees("10", [10.6]) and not agrees("2", [2.4])
     assert agrees("0.36", [0.3649]) and not agrees("0.36", [0.3651])
     assert not agrees("1 ± 2", [1.0]) and not agrees("1", [1.0, 2.0])
-
-
-def test_cells_without_a_number_are_dashes():
-    """A reader would find nan in a cell."""
-    nan = float("nan")
-    cells = [plain(nan, "1"), fixed(None, 2, "1"), count(nan, "1"), percentage(None)]
-    cells += [with_ends(nan, 1, 2, "1"), span(nan, nan, "1")]
-    cells += [mean_cell(pd.Series([1.0, nan]), 2, "1"), with_decimals(nan, nan, nan, 2, "1")]
-    assert cells == [NONE] * len(cells)
-    assert str(mean_cell(pd.Series([1.0]), 2, "1")) == "1.00"
-    assert str(with_ends(2.0, 2.0, 2.0, "ratio")) == "2"

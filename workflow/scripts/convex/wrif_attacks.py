@@ -5,6 +5,7 @@ import pandas as pd
 
 from wtrak.convex.data import sample
 from wtrak.convex.models import fit, outputs_of
+from wtrak.convex.searches import steepest_point, steepest_slope, worst_on_support
 from wtrak.convex.wrif import (
     diameter,
     enclosing_ball,
@@ -17,9 +18,6 @@ from wtrak.convex.wrif import (
     lipschitz_over_pairs,
     refit,
     sensitivity,
-    steepest_point,
-    steepest_slope,
-    worst_on_support,
 )
 from wtrak.job.io import load_arrays, write_csv
 from wtrak.job.runtime import progress, run

@@ -1,43 +1,10 @@
-"""The network of figure 1 and orders from slopes, against sums that are written out."""
+"""The network of figure 1, against sums that are written out and differences."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
-from wtrak.convex.error_orders import derivative_error, slopes_of
 from wtrak.convex.parameter_change import Network, perturbed_weights, relative_error
-
-# --- wtrak.convex.error_orders ---
-
-
-def test_slopes_are_of_each_triple_and_of_what_is_not_zero():
-    """The order of one triple would be mixed with another's, or a zero have a logarithm."""
-    steps = np.array([1e-3, 1e-2, 1e-1])
-    parts = {
-        "a": (steps, 3 * steps**2),
-        "b": (steps, np.append(0.0, steps[1:] ** 3)),
-        "c": (steps, [0.0, 0.0, 1.0]),
-        "d": (steps, np.zeros(3)),
-    }
-    frame = pd.concat(
-        pd.DataFrame({"triple": name, "step": step, "remainder": remainder})
-        for name, (step, remainder) in parts.items()
-    )
-    np.testing.assert_allclose(slopes_of(frame.sample(frac=1, random_state=0)), [2, 3], rtol=1e-9)
-    assert slopes_of(frame[frame["triple"] == "d"]).shape == (0,)
-
-
-def test_error_of_a_derivative_counts_each_triple_once():
-    """A triple with more steps would weigh more, or the error be relative to what is judged."""
-    frame = pd.DataFrame(
-        {"triple": [0, 0, 0, 1], "sensitivity": [3.0, 3.0, 3.0, 5.0], "derivative": [1.0] * 3 + [2]}
-    )
-    # √((2² + 3²)/(1² + 2²)).
-    assert derivative_error(frame) == pytest.approx(np.sqrt(13 / 5), rel=1e-12)
-
-
-# --- wtrak.convex.parameter_change ---
 
 
 def test_weights_are_equal_on_what_is_kept():
@@ -131,3 +98,38 @@ def test_training_ends_at_a_stationary_point_from_wherever_it_starts(network):
         (gradient,) = torch.autograd.grad(model.loss(theta, torch.from_numpy(weights)), theta)
         assert gradient.norm() <= 1e-7
     assert model.initial.grad is None
+
+
+def test_network_is_at_a_stationary_point_and_its_prediction_is_of_first_order():
+    """The prediction would be of another optimum, or another perturbation."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((40, 3))
+    y = (x[:, 0] * x[:, 1] > 0).astype(float)
+    network = Network(x, y, [4], 1e-2, seed=0)
+    uniform = np.full(40, 1 / 40)
+    theta = network.train(uniform)
+    curvature = network.hessian_at(theta)
+    errors = []
+    target = perturbed_weights(40, 0.1, rng)
+    for strength in (0.1, 0.01):
+        weights = (1 - strength) * uniform + strength * target
+        predicted = network.predicted_change(theta, curvature, weights).numpy()
+        actual = (network.train(weights, start=theta) - theta).numpy()
+        errors.append(relative_error(predicted, actual))
+    # Of second order: a tenth of the change, a tenth of the relative error.
+    assert errors[0] < 0.1 and errors[1] < 0.25 * errors[0]
+
+
+def test_network_follows_its_seed():
+    """Many networks would be one, or another in every run."""
+    x, y = np.random.default_rng(0).standard_normal((20, 2)), np.arange(20) % 2.0
+    first, again, other = (Network(x, y, [3], 0.1, seed).initial for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_perturbation_leaves_out_a_share():
+    """Nothing would be perturbed at a small share."""
+    weights = perturbed_weights(50, 0.1, np.random.default_rng(0))
+    assert (weights == 0).sum() == 5 and weights.sum() == pytest.approx(1)
+    assert (perturbed_weights(50, 1e-6, np.random.default_rng(0)) == 0).sum() == 1

@@ -1,22 +1,20 @@
-"""Searches over a ball of inputs, against every place of a fine grid and every label."""
-
-import itertools
+"""Searches for what moves an influence the most, against fine grids and a linear programme."""
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
-from problems import convex_problem as problem
-from wtrak.convex import wrif
+from problems import convex_problem
+from wtrak.convex import searches
 from wtrak.convex.models import MODELS, fit
+from wtrak.convex.searches import steepest_point, steepest_slope, worst_on_support
 from wtrak.convex.wrif import (
     Kernel,
-    algorithm_1,
+    enclosing_ball,
     evaluate,
     example_distances,
-    influences,
+    label_cost,
     sensitivity,
-    steepest_point,
-    steepest_slope,
 )
 
 TEST = np.array([0.9, -1.2, 1.0])
@@ -25,7 +23,7 @@ CENTRE, RADIUS, COST = np.array([0.4, -0.7, 1.0]), 2.5, 0.8
 
 def fitted(kind):
     """40 points in a ball whose centre is none of theirs, and their kernels."""
-    x, y = problem(kind, n=40, p=3)
+    x, y = convex_problem(kind, n=40, p=3)
     offsets = x - [*CENTRE[:2], 0]
     beyond = np.linalg.norm(offsets[:, :2], axis=1) / (0.99 * RADIUS)
     x[:, :2] = CENTRE[:2] + offsets[:, :2] / np.maximum(beyond, 1)[:, None]
@@ -113,8 +111,8 @@ def test_every_label_is_searched_as_often_as_asked(kind, labels, monkeypatch):
         starts.append(start)
         return found(function, start, **options | {"options": {"maxiter": 1}})
 
-    found = wrif.minimize
-    monkeypatch.setattr(wrif, "minimize", recorded)
+    found = searches.minimize
+    monkeypatch.setattr(searches, "minimize", recorded)
     rng = np.random.default_rng(0)
     steepest_point(model, kernel, 3, 8, CENTRE, RADIUS, COST, rng, restarts=3)
     assert len(starts) == 3 * labels
@@ -125,7 +123,7 @@ def test_every_label_is_searched_as_often_as_asked(kind, labels, monkeypatch):
 def test_searches_start_anywhere_in_the_ball():
     """A search from the centre, or the edge, alone would miss what lies between."""
     rng, centre = np.random.default_rng(0), np.zeros(4)
-    starts = np.array([wrif._random_offset(centre, RADIUS, rng) for _ in range(2000)])
+    starts = np.array([searches._random_offset(centre, RADIUS, rng) for _ in range(2000)])
     lengths = np.linalg.norm(starts, axis=1)
     assert starts.shape == (2000, 3)
     # Lengths are uniform, and directions even: each octant has an eighth.
@@ -139,28 +137,62 @@ def test_searches_start_anywhere_in_the_ball():
 def test_places_beyond_the_ball_are_put_on_its_edge():
     """An attack would leave the domain, or be kept from its edge."""
     centre, offset = np.array([1.0, 2, 3, 1]), np.array([0.0, 3, 4])
-    np.testing.assert_allclose(wrif._in_ball(centre, 6, offset), [1, 5, 7, 1])
-    np.testing.assert_allclose(wrif._in_ball(centre, 5, offset), [1, 5, 7, 1])
-    np.testing.assert_allclose(wrif._in_ball(centre, 2.5, offset), [1, 3.5, 5, 1])
+    np.testing.assert_allclose(searches._in_ball(centre, 6, offset), [1, 5, 7, 1])
+    np.testing.assert_allclose(searches._in_ball(centre, 5, offset), [1, 5, 7, 1])
+    np.testing.assert_allclose(searches._in_ball(centre, 2.5, offset), [1, 3.5, 5, 1])
 
 
-@pytest.mark.parametrize("duplicate", [False, True])
-def test_algorithm_1_on_three_points(duplicate):
-    """Neighbouring rows would be no pair, or duplicates make every interval NaN."""
-    x, y = problem("logistic", n=3, p=3, seed=2)
-    y[:] = [0, 1, 0]
-    if duplicate:
-        x[2], y[2] = x[0], y[0]
-    model = fit("logistic", 0.1, x, y)
-    distances = example_distances(x, y, COST, "logistic")
-    s = evaluate(model, sensitivity(model, TEST, 1.0, "paper"), x, y)
-    nominal = influences(model, TEST[None], np.ones(1))[0]
-    for pair in itertools.combinations(range(3), 2):
-        if distances[pair] == 0:
-            continue
-        # One pair is close, so that it is the steepest of all.
-        close = distances.copy()
-        close[pair] = close[pair[::-1]] = 1e-3
-        slope = np.abs(s[:, pair[0]] - s[:, pair[1]]) / 1e-3
-        expected = np.stack([nominal - 0.2 * slope, nominal + 0.2 * slope], axis=1)
-        np.testing.assert_allclose(algorithm_1(model, TEST, 1.0, close, 0.2), expected, rtol=1e-7)
+def test_steepest_slope_is_that_of_finite_differences():
+    """The search would climb another function."""
+    for kind in MODELS:
+        model, kernel = fitted(kind)
+        one = Kernel(kernel.u, kernel.v[4:5], kernel.b[4:5], kernel.constants[4:5])
+        x = np.array([0.2, -0.4])
+        found = searches._gradient_in_x(model, one, x, 1.0)
+        for k in range(2):
+            step = np.zeros(2)
+            step[k] = 1e-6
+            values = evaluate(
+                model,
+                one,
+                np.column_stack([np.stack([x + step, x - step]), np.ones(2)]),
+                np.ones(2),
+            )[0]
+            difference = (values[0] - values[1]) / 2e-6
+            assert found[k] == pytest.approx(difference, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.05, 0.5, 50.0])
+def test_worst_distribution_solves_the_transport_problem(epsilon):
+    """The attack would be weaker than the worst, or leave the ball."""
+    rng = np.random.default_rng(6)
+    n = 8
+    points = rng.standard_normal((n, 2))
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    values, weights = rng.standard_normal(n), rng.dirichlet(np.ones(n))
+    found = worst_on_support(values, distances, epsilon, weights)
+    assert found.sum() == pytest.approx(1) and (found >= -1e-12).all()
+    solved = linprog(
+        -np.tile(values, n),
+        A_eq=np.kron(np.eye(n), np.ones(n)),
+        b_eq=weights,
+        A_ub=distances.ravel()[None],
+        b_ub=[epsilon],
+    )
+    assert found @ values == pytest.approx(-solved.fun, rel=1e-6)
+
+
+def test_steepest_point_is_in_the_ball_and_as_steep_as_it_says():
+    """An attack would stand outside the domain, or be cheaper than what it costs."""
+    model, kernel = fitted("logistic")
+    cost = label_cost(model.x)
+    centre, radius = enclosing_ball(model.x)
+    x, y, ratio = steepest_point(
+        model, kernel, 3, 8, centre, radius, cost, np.random.default_rng(0)
+    )
+    assert np.linalg.norm((x - centre)[:-1]) <= radius * (1 + 1e-9) and x[-1] == 1
+    s = evaluate(model, kernel, np.stack([x, model.x[8]]), np.array([y, model.y[8]]))[3]
+    apart = example_distances(
+        np.stack([x, model.x[8]]), np.array([y, model.y[8]]), cost, "logistic"
+    )[0, 1]
+    assert ratio == pytest.approx(abs(s[0] - s[1]) / apart, rel=1e-4)

@@ -1,0 +1,26 @@
+"""Cells of tables: the text that a reader sees and the numbers behind it."""
+
+import pandas as pd
+
+from wtrak.reporting.cells import (
+    NONE,
+    count,
+    fixed,
+    mean_cell,
+    percentage,
+    plain,
+    span,
+    with_decimals,
+    with_ends,
+)
+
+
+def test_cells_without_a_number_are_dashes():
+    """A reader would find nan in a cell."""
+    nan = float("nan")
+    cells = [plain(nan, "1"), fixed(None, 2, "1"), count(nan, "1"), percentage(None)]
+    cells += [with_ends(nan, 1, 2, "1"), span(nan, nan, "1")]
+    cells += [mean_cell(pd.Series([1.0, nan]), 2, "1"), with_decimals(nan, nan, nan, 2, "1")]
+    assert cells == [NONE] * len(cells)
+    assert str(mean_cell(pd.Series([1.0]), 2, "1")) == "1.00"
+    assert str(with_ends(2.0, 2.0, 2.0, "ratio")) == "2"
