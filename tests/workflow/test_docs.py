@@ -218,6 +218,7 @@ def test_python_example_runs(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
+        encoding="utf-8",
         timeout=300,
     )
     assert done.returncode == 0, done.stderr

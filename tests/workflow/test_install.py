@@ -53,6 +53,7 @@ def python(site, code):
         env=os.environ | {"PYTHONPATH": str(site), "PYTHONSAFEPATH": "1"},
         capture_output=True,
         text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
