@@ -40,7 +40,7 @@ def installed(tmp_path_factory):
     for name in FORBIDDEN:
         (folder / "site" / name).mkdir()
         (folder / "site" / name / "__init__.py").write_text(
-            f"raise ImportError('{name} is forbidden')"
+            f"raise ImportError('{name} is forbidden')", encoding="utf-8"
         )
     return folder / "site"
 
