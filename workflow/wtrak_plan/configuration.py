@@ -44,7 +44,9 @@ def problems_of(config):
 
 def load_schema():
     """The schema of the configuration, with the names that the catalogues hold filled in."""
-    schema = yaml.safe_load(SCHEMA.read_text("utf-8"))
+    # The parser in C, where there is one, is ten times as fast.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    schema = yaml.load(SCHEMA.read_text("utf-8"), Loader=loader)
     backbone = schema["properties"]["backbones"]["additionalProperties"]["properties"]
     backbone["architecture"] |= _one_of(ARCHITECTURES)
     definitions = schema["$defs"]

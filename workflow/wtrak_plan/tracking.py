@@ -21,33 +21,40 @@ SCRIPTS, LIBRARY = WORKFLOW / "scripts", WORKFLOW / "lib"
 
 
 @cache
-def _parsed(path):
-    return ast.parse(path.read_text("utf-8"))
+def _read(path):
+    """Description of a Python file's syntax tree, as a list of str, and its import statements."""
+    words, imports = [], []
+    _describe(ast.parse(path.read_text("utf-8")), words, imports)
+    return words, imports
+
+
+@cache
+def _files_of(module):
+    """The file of a module of the library, and those of its packages, which run before it."""
+    files = set()
+    parts = module.split(".")
+    for depth in range(1, len(parts) + 1):
+        base = LIBRARY.joinpath(*parts[:depth])
+        files.update(
+            file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()
+        )
+    return files
 
 
 @cache
 def imported(path):
     """Files of the library that a Python file imports directly, as a set of paths."""
     files = set()
-    for node in ast.walk(_parsed(path)):
+    for node in _read(path)[1]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             if node.level:
                 raise WorkflowError(f"{path}: relative imports escape edit tracking; name wtrak")
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
         for name in names:
-            parts = name.split(".")
-            # A package's __init__ runs whenever a module of it is imported.
-            for depth in range(1, len(parts) + 1):
-                base = LIBRARY.joinpath(*parts[:depth])
-                files.update(
-                    file
-                    for file in (base.with_suffix(".py"), base / "__init__.py")
-                    if file.is_file()
-                )
+            if name.split(".")[0] == "wtrak":
+                files |= _files_of(name)
     return files
 
 
@@ -61,7 +68,7 @@ def meaning(path):
     """
     if path.suffix != ".py":
         return hashlib.sha256(path.read_bytes()).hexdigest()[:10]
-    return hashlib.sha256(repr(_described(_parsed(path))).encode()).hexdigest()[:10]
+    return hashlib.sha256("\n".join(_read(path)[0]).encode()).hexdigest()[:10]
 
 
 # Fields that only some versions of Python have, or that repeat what a node's place already says.
@@ -69,20 +76,28 @@ _NO_MEANING = {"ctx", "kind", "type_comment", "type_ignores"}
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def _described(node):
-    """A syntax tree as nested lists, without empty fields, in which versions of Python differ."""
-    if isinstance(node, list):
-        return [_described(item) for item in node]
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    out = [type(node).__name__]
-    for name, value in ast.iter_fields(node):
+def _describe(node, out, imports):
+    """Append the names and values of a syntax tree to a list, and import statements to another.
+
+    Empty fields are left out, because versions of Python differ in which they have.
+    """
+    out.append(node.__class__.__name__)
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        imports.append(node)
+    for name in node._fields:
+        value = getattr(node, name, None)
         if name == "body" and isinstance(node, _WITH_DOCSTRING):
             documented = ast.get_docstring(node, clean=False) is not None
             value = value[documented:] or [ast.Pass()]
-        if value is not None and value != [] and name not in _NO_MEANING:
-            out.append([name, _described(value)])
-    return out
+        if value is None or value == [] or name in _NO_MEANING:
+            continue
+        out.append(name)
+        for item in value if isinstance(value, list) else (value,):
+            if isinstance(item, ast.AST):
+                _describe(item, out, imports)
+            else:
+                out.append(repr(item))
+        out.append(")")
 
 
 @cache

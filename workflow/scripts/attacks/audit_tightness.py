@@ -70,8 +70,8 @@ def main(smk):
     for axis, name, audit in zip(axes, names, smk.input.audits, strict=True):
         audit = read_csv(audit)
         share = 100 * np.arange(1, len(audit) + 1) / len(audit)
-        for name, row in of_metric("natural").items():
-            ratio = np.sort(audit[name] / audit["attack"])
+        for method, row in of_metric("natural").items():
+            ratio = np.sort(audit[method] / audit["attack"])
             axis.plot(ratio, share, color=row.color, linestyle=row.line, label=row.title)
         axis.axvline(1.0, color="black", linewidth=1.0)
         axis.axvspan(1.0, 1e3, color=EUCLIDEAN, alpha=0.08, linewidth=0)
