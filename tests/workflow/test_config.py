@@ -7,8 +7,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+import settings
 from conftest import QUICK, REPOSITORY, snakemake
-from wtrak_plan.configuration import load_schema
+from wtrak_plan.configuration import load_schema, problems_of
 
 CONFIG_TEXT = (REPOSITORY / "config.yaml").read_text(encoding="utf-8")
 CONFIG = yaml.safe_load(CONFIG_TEXT)
@@ -197,13 +198,22 @@ INSIDE = {
 }
 
 
-@pytest.fixture(scope="module")
-def mistaken(tmp_path_factory):
-    """The dry run of a configuration with every mistake above in it."""
+def problems_with(changes):
+    """Mistakes in the quick configuration with changes, by dotted key, on top of it."""
+    return problems_of(copy.deepcopy(settings.merged(settings.CONFIG, nested(changes))))
+
+
+def changes_of_mistakes():
+    """A configuration with every mistake above in it."""
     names = ("zero", "negative", "nan", "infinite")
     blocks = {f"experiments.{name}": dict(DIGITS) for name in names}
-    changes = blocks | {key: value for key, value, _ in MISTAKES.values()}
-    return dry_run(tmp_path_factory.mktemp("mistaken"), changes)
+    return blocks | {key: value for key, value, _ in MISTAKES.values()}
+
+
+@pytest.fixture(scope="module")
+def mistaken():
+    """What is said of all of them."""
+    return problems_with(changes_of_mistakes())
 
 
 @pytest.mark.parametrize("case", MISTAKES)
@@ -211,24 +221,27 @@ def test_mistake_is_named_with_its_key_and_what_is_allowed(mistaken, case):
     """If it failed, the mistake would be ignored, or its message would not help to mend it."""
     key, _, allowed = MISTAKES[case]
     key = INSIDE.get(case, key)
-    lines = [line for line in problems(mistaken) if line.startswith(f"{key}: ")]
-    assert len(lines) == 1, mistaken.stdout
+    lines = [line for line in mistaken if line.startswith(f"{key}: ")]
+    assert len(lines) == 1, mistaken
     assert allowed in lines[0]
 
 
 def test_nothing_but_the_mistakes_is_named(mistaken):
     """If it failed, right values would be called wrong beside the wrong ones."""
     keys = {INSIDE.get(case, key) for case, (key, _, _) in MISTAKES.items()}
-    assert [line for line in problems(mistaken) if line.split(": ")[0] not in keys] == []
+    assert [line for line in mistaken if line.split(": ")[0] not in keys] == []
 
 
-def test_mistakes_end_the_run_without_a_traceback(mistaken):
+@pytest.mark.slow
+def test_mistakes_end_the_run_without_a_traceback(mistaken, tmp_path):
     """If it failed, a user with a typo would read a Python traceback, or jobs would start."""
-    assert mistaken.returncode == 1
-    assert "Traceback" not in mistaken.stdout
-    assert "rule " not in mistaken.stdout
+    done = dry_run(tmp_path, changes_of_mistakes())
+    assert done.returncode == 1 and sorted(problems(done)) == sorted(mistaken)
+    assert "Traceback" not in done.stdout
+    assert "rule " not in done.stdout
 
 
+@pytest.mark.slow
 def test_number_in_a_block_on_the_command_line_is_told_where_to_go(tmp_path):
     """If it failed, a user would read that '300' is no integer and not know why."""
     block = ("--config", "compute={block_size: 300}")
@@ -241,15 +254,15 @@ def test_number_in_a_block_on_the_command_line_is_told_where_to_go(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def incomplete(tmp_path_factory):
-    """The dry run of a configuration with blocks that lack keys."""
+def incomplete():
+    """What is said of a configuration with blocks that lack keys."""
     changes = {
         "experiments.mine": {"dataset": "digits", "backbone": "untrained"},
         "heads.mine": {"epochs": 3},
         "data.sources.mine": [{"path": "x"}],
         "datasets.mine": {},
     }
-    return dry_run(tmp_path_factory.mktemp("incomplete"), changes)
+    return problems_with(changes)
 
 
 @pytest.mark.parametrize(
@@ -263,12 +276,11 @@ def incomplete(tmp_path_factory):
 )
 def test_missing_keys_are_named_once_each(incomplete, block, missing):
     """If it failed, what is missing would drown in repetitions and in keys of other kinds."""
-    lines = [line for line in problems(incomplete) if line.startswith(f"{block}.")]
+    lines = [line for line in incomplete if line.startswith(f"{block}.")]
     named = [line.split(": ")[0].removeprefix(f"{block}.") for line in lines]
     assert sorted(named) == sorted(missing)
     for line in lines:
         assert re.search(r": missing \(.+\)$", line), line
-    assert "Traceback" not in incomplete.stdout
 
 
 # What a schema cannot see: the same form as above.
@@ -351,16 +363,20 @@ BROKEN_REFERENCES = {
 }
 
 
-@pytest.fixture(scope="module")
-def dangling(tmp_path_factory):
-    """The dry run of a configuration whose every block is right and whose references are not."""
+def changes_of_broken_references():
+    """A configuration whose every block is right and whose references are not."""
     blocks = {
         "datasets.odd": dict(CONFIG["datasets"]["digits"]),
         "backbones.odd": dict(CONFIG["backbones"]["resnet18"]),
         "label_noise.settings.odd": {"kind": "human", "labels": "worse", "experiments": "all"},
     }
-    changes = blocks | {key: value for key, value, _ in BROKEN_REFERENCES.values()}
-    return dry_run(tmp_path_factory.mktemp("dangling"), changes)
+    return blocks | {key: value for key, value, _ in BROKEN_REFERENCES.values()}
+
+
+@pytest.fixture(scope="module")
+def dangling():
+    """What is said of all of them."""
+    return problems_with(changes_of_broken_references())
 
 
 @pytest.mark.parametrize("case", BROKEN_REFERENCES)
@@ -368,18 +384,21 @@ def test_broken_reference_is_named_with_its_key_and_what_is_allowed(dangling, ca
     """If it failed, a name that points nowhere would end a job, hours later, in a KeyError."""
     key, _, allowed = BROKEN_REFERENCES[case]
     key = WITHIN.get(case, key)
-    lines = [line for line in problems(dangling) if line.startswith(f"{key}: ")]
-    assert len(lines) == 1, dangling.stdout
+    lines = [line for line in dangling if line.startswith(f"{key}: ")]
+    assert len(lines) == 1, dangling
     assert allowed in lines[0]
 
 
-def test_broken_references_end_the_run_without_a_traceback(dangling):
+@pytest.mark.slow
+def test_broken_references_end_the_run_without_a_traceback(dangling, tmp_path):
     """If it failed, a user with a typo would read a Python traceback, or jobs would start."""
-    assert dangling.returncode == 1
-    assert "Traceback" not in dangling.stdout
-    assert "rule " not in dangling.stdout
+    done = dry_run(tmp_path, changes_of_broken_references())
+    assert done.returncode == 1 and sorted(problems(done)) == sorted(dangling)
+    assert "Traceback" not in done.stdout
+    assert "rule " not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chosen", "absent"),
     [
@@ -405,6 +424,7 @@ def test_run_of_one_experiment_plans_no_other(tmp_path, chosen, absent):
     assert not re.search(rf"results/({folders})/{other}(__\w+)?/", done.stdout)
 
 
+@pytest.mark.slow
 def test_bounds_themselves_are_allowed(tmp_path):
     """If it failed, the tests above would pass with a check that refuses everything."""
     changes = {
@@ -423,6 +443,7 @@ def test_bounds_themselves_are_allowed(tmp_path):
     assert "the configuration is wrong" not in done.stdout
 
 
+@pytest.mark.slow
 def test_configuration_of_the_paper_is_accepted(tmp_path):
     """If it failed, the workflow could not be started as it is shipped."""
     done = snakemake(

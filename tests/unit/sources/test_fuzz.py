@@ -358,6 +358,7 @@ def keys(value, path=()):
 
 
 KEYS = list(keys(CONFIG))
+SCHEMA = functools.cache(configuration.load_schema)
 
 
 @settings(fuzzed, max_examples=100)
@@ -372,6 +373,6 @@ def test_configurations(changes):
         if isinstance(block, dict):
             block[path[-1]] = value
     # The schema is the same for every configuration, and reading it takes most of the time.
-    with mock.patch.object(configuration.yaml, "safe_load", functools.cache(yaml.safe_load)):
+    with mock.patch.object(configuration, "load_schema", SCHEMA):
         problems = configuration.problems_of(config)
     assert all(isinstance(problem, str) for problem in problems)
