@@ -80,7 +80,7 @@ def test_comments_docstrings_and_formatting_rerun_nothing(editable):
     """Prose could not be mended without hours of work on the same numbers."""
     folders = [editable / "workflow" / name for name in ("scripts", "lib")]
     for path in (path for folder in folders for path in folder.rglob("*.py")):
-        text = re.sub(r'^( *)"""', r'\1"""Reworded. ', path.read_text("utf-8"), flags=re.M)
+        text = re.sub(r'^( *""")(?=\w)', r"\1Reworded: ", path.read_text("utf-8"), flags=re.M)
         text = re.sub(r"^( *\w+) = ", r"\1  =  ", text, flags=re.M)
         path.write_text(f"{text}\n# edited\n", encoding="utf-8")
     assert planned(editable)[0] == set()

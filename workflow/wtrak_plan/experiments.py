@@ -128,8 +128,8 @@ class Plan:
         return block.get("label", name).replace("{n_train}", shown)
 
     def labels(self, names):
-        """Label of each of these experiments, by name."""
-        return {name: self.label_of(name) for name in names}
+        """Label of each of these experiments, by name in alphabetical order (see `stable`)."""
+        return {name: self.label_of(name) for name in sorted(names)}
 
     def noise_label(self, name):
         """Label of a setting of label_noise in figures and tables; its name if it has none."""
@@ -139,7 +139,7 @@ class Plan:
     def noise_labels(self):
         """Label of every setting of label_noise that an experiment to run has, by name."""
         settings = self.config["label_noise"]["settings"]
-        return {name: self.noise_label(name) for name in settings if self.noisy(name)}
+        return {name: self.noise_label(name) for name in sorted(settings) if self.noisy(name)}
 
     # --- datasets ---
 
@@ -237,8 +237,11 @@ class Plan:
         return sorted({*self.records(self.chosen_experiments()), *named})
 
     def published_config(self):
-        """The configuration without paths on this machine."""
+        """The configuration without paths on this machine and experiments that do not run."""
         published = dict(self.config)
+        published["experiments"] = {
+            name: self.config["experiments"][name] for name in self.chosen_experiments()
+        }
         published["data"] = {"sources": self.config["data"]["sources"]}
         published["datasets"] = {
             name: {key: value for key, value in block.items() if key not in ("path", "test_path")}
