@@ -25,7 +25,7 @@ def functions():
     """Text of the functions in the rule files and in the plan, by name."""
     texts = [
         re.split(r"^rule ", path.read_text("utf-8"), flags=re.M)[0]
-        for path in _FILES
+        for path in (*_FILES, *(_FILES[0].parent / "lookups").glob("*.smk"))
         if path.name != "checks.smk"
     ]
     texts.append((REPOSITORY / "workflow/wtrak_plan/experiments.py").read_text("utf-8"))

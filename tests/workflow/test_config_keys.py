@@ -45,7 +45,7 @@ def rules_text():
         if isinstance(node, ast.FunctionDef) and node.name != "published_config"
     ]
     # Nor is a check.
-    files = [file for file in folder.glob("*.smk") if file.name != "checks.smk"]
+    files = [file for file in folder.rglob("*.smk") if file.name != "checks.smk"]
     texts += [file.read_text("utf-8") for file in [REPOSITORY / "Snakefile", *files]]
     return "\n".join(texts).replace('"', "'")
 

@@ -1,6 +1,5 @@
 # Shared by rules of several themes: the plan, outputs of figures and tables, and resources.
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -12,14 +11,11 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
 LIBRARY = ROOT / "workflow" / "lib"
 # Appended, so that modules of these folders hide no installed module of the same name.
 sys.path[:] = [*sys.path, str(ROOT / "workflow"), str(LIBRARY)]
-# Through this variable scripts in any folder find the library.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    dict.fromkeys([str(LIBRARY), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
-)
-from wtrak_plan import configuration, paper
+from wtrak_plan import configuration, paper, paths
 from wtrak_plan.experiments import VARIED, Plan, stable
 from wtrak_plan.tracking import Lineage, code
 
+paths.expose(LIBRARY)
 plan = Plan(config)
 # Files of all figures and tables to make, in the order of their rules.
 FIGURES, TABLES = [], []
@@ -91,7 +87,7 @@ def table(name, title, when=True, category="Tables"):
 
 
 def cards():
-    """Number of GPUs for a rule that can use one: 0 if the configuration asks for the CPU."""
+    """Number of GPUs to ask for, 0 if the configuration asks for the CPU."""
     return 0 if config["compute"]["device"] == "cpu" else 1
 
 
