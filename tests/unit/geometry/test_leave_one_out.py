@@ -79,6 +79,29 @@ def test_copies_are_left_out_together():
         assert np.abs(alone.logits[group] - exact).max() > 0.3 * np.abs(moved).max()
 
 
+def test_a_group_moves_as_one_newton_step_without_it(fitted):
+    """A block of the leverage or the curvature would be another pair's, or be left out."""
+    h, y, weight = fitted
+    z, n, basis = logits(weight, h), len(h), helmert(4)
+    groups = np.arange(n)
+    groups[[7, 30, 31]], groups[[50, 90]] = 7, 50
+    found = leave_one_out(z, h, y, DECAY, block_size=50, device=CPU, groups=groups)
+    inverse = np.linalg.inv(hessian(z, h, DECAY, block_size=50, device=CPU).numpy())
+    p = np.exp(z - np.logaddexp.reduce(z, axis=1, keepdims=True))
+    for group in ([7, 30, 31], [50, 90]):
+        design = np.concatenate([np.kron(np.eye(3), h[i]) for i in group])
+        curvature = np.zeros((3 * len(group),) * 2)
+        for place, i in enumerate(group):
+            rows = slice(3 * place, 3 * place + 3)
+            curvature[rows, rows] = basis @ (np.diag(p[i]) - np.outer(p[i], p[i])) @ basis.T
+        e = np.concatenate([basis @ (p[i] - np.eye(4)[y[i]]) for i in group])
+        # The Hessian without the group, times n, and the sum of its gradients.
+        without = np.linalg.inv(n * np.linalg.inv(inverse) - design.T @ curvature @ design)
+        moved = (design @ without @ design.T @ e).reshape(len(group), 3) @ basis
+        centred = z[group] - z[group].mean(axis=1, keepdims=True)
+        np.testing.assert_allclose(found.logits[group], centred + moved, rtol=1e-8)
+
+
 def test_hessian_is_the_second_derivative_of_the_objective(fitted):
     """Curvature of another loss, or with the bias penalised, would give another step."""
     h, y, weight = fitted

@@ -125,9 +125,8 @@ def leave_one_out(z, activations, labels, penalty, *, block_size, device, groups
 
 def _shared(groups):
     """Rows of each group of more than one example."""
-    order = np.argsort(groups, kind="stable")
-    starts = np.flatnonzero(np.diff(groups[order], prepend=groups[order[0]] - 1))
-    return [rows for rows in np.split(order, starts[1:]) if len(rows) > 1]
+    numbers, sizes = np.unique(groups, return_counts=True)
+    return [np.flatnonzero(groups == number) for number in numbers[sizes > 1]]
 
 
 def _move_without(rows, z, activations, e, basis, inverse, n):
