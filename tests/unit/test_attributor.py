@@ -246,6 +246,24 @@ def test_the_order_of_copies_is_not_certified():
     assert (frame[["removals_1", "removals_3"]] == "turns").all(axis=None)
 
 
+def test_near_copies_have_no_larger_radius_than_any_pair_can():
+    """Rounding would make their difference zero beside a gap that is not, and double the radius."""
+    certified = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x, y = rng.standard_normal((40, 4)), rng.integers(3, size=40)
+        scales = 10.0 ** -np.arange(4, 12)
+        x[1:9], y[1:9] = x[0] + scales[:, None] * rng.standard_normal((8, 4)), y[0]
+        a = Attributor(ridge=RIDGE).fit(x, y)
+        # |Δ| ≤ ‖a‖‖c‖, so that |Δ|/(R(‖a‖‖c‖ + |Δ|)) is at most 1/(2R).
+        largest = 1 / (2 * np.sqrt(a.self_influence_.max()))
+        for k in range(1, 9):
+            radii = a.certify_order(rng.standard_normal((5, 4)), 0, k)["radius"]
+            assert (radii <= largest * (1 + 1e-9)).all()
+            certified += (radii > 0).sum()
+    assert certified > 100
+
+
 def test_larger_numbers_of_removals_may_come_later():
     """Bounds that were kept for few removals would be used for many."""
     x, y, x_test, _ = problem()

@@ -15,7 +15,7 @@ from wtrak.arguments import (
     training_rows,
     usable_device,
 )
-from wtrak.certificates.pairs import direct_radius, tight_constant
+from wtrak.certificates.pairs import difference_norms, direct_radius, tight_constant
 from wtrak.certificates.verdicts import removal_verdicts
 from wtrak.certificates.wasserstein import deletion_distances
 from wtrak.errors import InputError, as_input_errors
@@ -328,7 +328,7 @@ class Attributor(BaseEstimator):
             sizes = self.self_influence_[[i, j]]
             if abs(gap) <= TIE * norms_test[t] * np.sqrt(sizes.max()):
                 gap = 0.0
-            difference = np.sqrt(max(y[i] - y[j], 0.0))
+            difference = difference_norms(*sizes, gram[place_i, j], len(self._factor))
             epsilon = direct_radius(gap, tight_constant(gap, difference, norms_test[t], radius))
             row = {"test": t, "first": i, "second": j, "gap": gap, "radius": float(epsilon)}
             row["radius_in_deletions"] = row["radius"] / self.one_deletion_
