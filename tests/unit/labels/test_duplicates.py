@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from wtrak.labels.duplicates import find_copies
+from wtrak.labels.duplicates import exact_copies, find_copies
 
 CPU = torch.device("cpu")
 
@@ -75,3 +75,16 @@ def test_points_at_the_mean_are_copies_of_one_another():
     found = copies_of(features)
     assert found.groups[4] == found.groups[5]
     assert list(found.sizes) == [1, 1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_copies_are_rows_that_are_equal(dtype):
+    """Copies would be held apart, or different rows held together."""
+    rows = np.array([[1, 2], [0, 0], [1, 2], [2, 1], [-0.0, 0], [1, 2 + 1e-6]], dtype)
+    groups = exact_copies(rows)
+    equal = (rows[:, None] == rows[None]).all(axis=2)
+    np.testing.assert_array_equal(groups[:, None] == groups[None], equal)
+    assert sorted(set(groups)) == list(range(groups.max() + 1))
+    # The same of a view that is not contiguous.
+    wide = np.column_stack([rows, np.arange(6, dtype=dtype)])
+    np.testing.assert_array_equal(exact_copies(wide[:, :2]), groups)

@@ -7,7 +7,8 @@ import torch
 from wtrak.errors import WtrakError
 from wtrak.geometry.gradients import append_constant
 from wtrak.geometry.head import logits, train_head
-from wtrak.labels.out_of_fold import copies, draw_folds, held_out_logits, out_of_fold_logits
+from wtrak.labels.duplicates import exact_copies
+from wtrak.labels.out_of_fold import draw_folds, held_out_logits, out_of_fold_logits
 
 CPU = torch.device("cpu")
 RECIPE = {
@@ -16,19 +17,6 @@ RECIPE = {
     "gradient_norm": 1e-8,
     "max_iterations": 1000,
 }
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_copies_are_rows_that_are_equal(dtype):
-    """Copies would be held apart, or different rows held together."""
-    rows = np.array([[1, 2], [0, 0], [1, 2], [2, 1], [-0.0, 0], [1, 2 + 1e-6]], dtype)
-    groups = copies(rows)
-    equal = (rows[:, None] == rows[None]).all(axis=2)
-    np.testing.assert_array_equal(groups[:, None] == groups[None], equal)
-    assert sorted(set(groups)) == list(range(groups.max() + 1))
-    # The same of a view that is not contiguous.
-    wide = np.column_stack([rows, np.arange(6, dtype=dtype)])
-    np.testing.assert_array_equal(copies(wide[:, :2]), groups)
 
 
 @pytest.mark.parametrize(("n_groups", "folds"), [(12, 4), (3, 5), (40, 5)])
@@ -79,7 +67,7 @@ def test_a_copy_with_the_same_wrong_label_does_not_hide_it():
         z = out_of_fold_logits(weight, h, labels, 4, RECIPE, CPU, rng, groups)[:2].astype(float)
         return 1 / (1 + np.exp(z[:, 0] - z[:, 1]))
 
-    together = copies(h)
+    together = exact_copies(h)
     assert (p_given(together, 1) < 0.2).all()
     apart = next(
         seed for seed in range(9) if np.ptp(draw_folds(40, 4, np.random.default_rng(seed))[:2])

@@ -24,8 +24,9 @@ from wtrak.geometry.cross_leverage import largest_cross_leverages, row_bounds
 from wtrak.geometry.gradients import GRADIENTS, append_constant
 from wtrak.geometry.gram import inner_products
 from wtrak.geometry.scores import score, whitened
+from wtrak.labels.duplicates import exact_copies
 from wtrak.labels.head_scores import cross_entropy, gradients_at
-from wtrak.labels.out_of_fold import copies, draw_folds, held_out_logits
+from wtrak.labels.out_of_fold import draw_folds, held_out_logits
 from wtrak.labels.ranking import suspects
 from wtrak.linear_head import FLOATS, LinearHead, class_logits, encode
 
@@ -246,7 +247,7 @@ class Attributor(BaseEstimator):
 
         rng = np.random.default_rng(self._folds_seed)
         with as_input_errors():
-            part = draw_folds(len(X), min(self.folds, len(X)), rng, copies(X))
+            part = draw_folds(len(X), min(self.folds, len(X)), rng, exact_copies(X))
             z = held_out_logits(part, len(self.classes_), fit)
         probabilities = softmax(z, axis=1)
         loss = cross_entropy(z, labels)

@@ -37,6 +37,20 @@ class Copies:
         return (low != high)[self.groups]
 
 
+def exact_copies(features):
+    """Number of the group of exact copies that each row belongs to, shape (n,), from 0.
+
+    Parameters
+    ----------
+    features : numpy.ndarray, shape (n, p), finite numbers
+        Memory is O(n·p).
+    """
+    # Adding 0 turns −0 into 0, which is equal but has other bytes.
+    rows = np.ascontiguousarray(features + 0.0)
+    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    return np.unique(whole, return_inverse=True)[1]
+
+
 def find_copies(features, cosine, *, block_size, device):
     """Groups of examples that a chain of near copies connects.
 

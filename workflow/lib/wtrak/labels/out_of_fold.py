@@ -6,20 +6,6 @@ from wtrak.errors import WtrakError
 from wtrak.geometry.head import logits, train_head
 
 
-def copies(features):
-    """Number of the group of exact copies that each row belongs to, shape (n,), from 0.
-
-    Parameters
-    ----------
-    features : numpy.ndarray, shape (n, p), finite numbers
-        Memory is O(n·p).
-    """
-    # Adding 0 turns −0 into 0, which is equal but has other bytes.
-    rows = np.ascontiguousarray(features + 0.0)
-    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    return np.unique(whole, return_inverse=True)[1]
-
-
 def draw_folds(n, folds, rng, groups=None):
     """Fold of each of n examples, shape (n,), from 0; none is empty.
 
@@ -86,8 +72,8 @@ def out_of_fold_logits(weight, activations, labels, folds, recipe, device, rng, 
     rng : numpy.random.Generator
         Draws the parts.
     groups : numpy.ndarray, shape (n,), integers from 0 without gaps, optional
-        Examples of one group are held out together, as `copies` must be: a copy in the training
-        part would tell the head the label.
+        Examples of one group are held out together. Copies (see `duplicates`) must be, because a
+        copy in the training part would tell the head the label.
 
     Raises
     ------
