@@ -149,6 +149,10 @@ class Lineage:
             for rule in rules
             if rule.output and Path(str(rule.snakefile)).parent.as_posix() == folder
         ]
+        self._prefixes = [
+            (rule, tuple(product.constant_prefix() for product in rule.products()))
+            for rule in self._rules
+        ]
         self._makers, self._inputs, self._hashes = {}, {}, {}
 
     def maker(self, path):
@@ -160,7 +164,12 @@ class Lineage:
             If several rules make it.
         """
         if path not in self._makers:
-            makers = [rule for rule in self._rules if rule.is_producer(path)]
+            # The text before the first wildcard excludes most rules faster than their patterns.
+            makers = [
+                rule
+                for rule, prefixes in self._prefixes
+                if path.startswith(prefixes) and rule.is_producer(path)
+            ]
             if len(makers) > 1:
                 names = ", ".join(sorted(rule.name for rule in makers))
                 raise WorkflowError(f"{path}: more than one rule makes this file: {names}")
