@@ -153,6 +153,17 @@ def test_figures_are_whole(results):
         assert path.with_suffix(".pdf").read_bytes().rstrip().endswith(b"%%EOF")
 
 
+# In points: two columns of a page and what may stand out beside them. Five panels need more.
+WIDEST, WIDE_FIGURES = 590, {"assumptions_figure": 810}
+
+
+def test_no_figure_is_widened_by_its_legend(results):
+    """Long labels would push the panels together, to a smaller scale than that of other figures."""
+    for path in (results / "figures").glob("*.svg"):
+        width = float(ET.parse(path).getroot().get("width").removesuffix("pt"))
+        assert width <= WIDE_FIGURES.get(path.stem, WIDEST), path.name
+
+
 def test_provenance_is_complete(results):
     """Nobody could say which data, code and machine a number comes from."""
     record = read_json(results / "provenance.json")

@@ -48,7 +48,7 @@ def main(smk):
         # Intervals over few seeds may reach far beyond the possible values.
         axis.set_xlim(max(means[metric].min() - 0.05, 0), min(means[metric].max() + 0.05, 1))
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, fontsize=7.5)
     records = [read_json(path) for path in smk.input.provenance]
     save_figure(figure, *smk.output, provenance_line(records, smk.params.notice))
 
