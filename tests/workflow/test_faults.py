@@ -92,7 +92,7 @@ def test_missing_data_ends_in_one_clear_message(repository, tmp_path):
         check=False,
     )
     assert done.returncode != 0
-    message = done.stdout[done.stdout.index("dataset: digits could not be had") :]
+    message = done.stdout[done.stdout.index("dataset: digits is not available") :]
     assert "any of its 2 sources" in message
     assert "file absent.tar.gz: not found in" in message
     assert "https://localhost:9/digits.tar.gz: no download" in message
