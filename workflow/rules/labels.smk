@@ -6,7 +6,8 @@ include: "lookups/labels.smk"
 
 NOISY = any(map(plan.noisy, config["label_noise"]["settings"]))
 SUSPECTS = expand(
-    "results/suspects/{experiment}/suspects.csv", experiment=plan.chosen_experiments()
+    ["results/suspects/{experiment}/suspects.csv", "results/copies/{experiment}.csv"],
+    experiment=plan.chosen_experiments(),
 ) + expand("results/datasets/{dataset}.skipped.csv", dataset=plan.chosen_folders())
 GALLERIES = expand(
     "results/figures/{figure}.{format}",
@@ -20,11 +21,43 @@ GALLERIES = expand(
 )
 
 
+rule copies:
+    input:
+        dataset=plan.dataset_of,
+        activations=plan.activations_of,
+    output:
+        groups="results/copies/{experiment}.safetensors",
+        table="results/copies/{experiment}.csv",
+    log:
+        "results/logs/copies/{experiment}.log",
+    benchmark:
+        "results/benchmarks/copies/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 16
+    resources:
+        gpu=cards(),
+        mem_mb=megabytes(3000),
+        runtime=minutes(15),
+    params:
+        code=code("labels/copies.py"),
+        n_train=lambda w: plan.setting(w, "n_train"),
+        subset_seed=lambda w: plan.setting(w, "subset_seed"),
+        cosine=config["copies"]["cosine"],
+        block_size=config["compute"]["block_size"],
+        device=config["compute"]["device"],
+    message:
+        "Find copies among the training images of {wildcards.experiment}"
+    script:
+        "../scripts/labels/copies.py"
+
+
 rule noisy_heads:
     input:
         dataset=plan.dataset_of,
         human_labels=human_labels_of,
         activations=plan.activations_of,
+        copies="results/copies/{experiment}.safetensors",
     output:
         heads="results/label_noise/{experiment}/{noise}/heads.safetensors",
         fits="results/label_noise/{experiment}/{noise}/fits.csv",
@@ -58,6 +91,7 @@ rule noisy_heads:
 rule detectors:
     input:
         activations=plan.activations_of,
+        copies="results/copies/{experiment}.safetensors",
         heads="results/label_noise/{experiment}/{noise}/heads.safetensors",
     output:
         table="results/label_noise/{experiment}/{noise}/detection.csv",
@@ -216,6 +250,7 @@ rule suspicious_labels:
     input:
         dataset=plan.dataset_of,
         activations=plan.activations_of,
+        copies="results/copies/{experiment}.safetensors",
         head="results/experiments/{experiment}/head.safetensors",
         human_labels=plan.people_of,
     output:

@@ -5,14 +5,19 @@ import pandas as pd
 import pytest
 import torch
 
+import copies as copies_script
 import detectors as detectors_script
 import noisy_heads as noisy_heads_script
 from chain import RECIPE, RIDGE, call
 from reference import covariance, explicit
 from wtrak.geometry.gradients import Gradients, append_constant, residuals
-from wtrak.geometry.head import train_head
+from wtrak.geometry.head import logits, train_head
+from wtrak.geometry.leave_one_out import leave_one_out
+from wtrak.job.experiment import training_subset
 from wtrak.job.io import load_arrays, save_arrays
+from wtrak.labels.head_scores import cross_entropy
 from wtrak.labels.noise import detection, flip_labels
+from wtrak.labels.out_of_fold import out_of_fold_logits
 
 SGD = {
     "optimizer": "sgd",
@@ -26,14 +31,31 @@ SGD = {
 NOISE = {"kind": "uniform", "rate": 0.2}
 
 
+def find_copies(folder, dataset="dataset", activations="activations"):
+    """Groups and table of the copies among 30 training points."""
+    call(
+        copies_script,
+        folder,
+        {"groups": "copies", "table": "copies.csv"},
+        inputs={"dataset": dataset, "activations": activations},
+        n_train=30,
+        subset_seed=3,
+        cosine=0.99,
+        block_size=7,
+        device="cpu",
+    )
+    return load_arrays(folder / "copies"), pd.read_csv(folder / "copies.csv")
+
+
 def run_noise(folder, noise, seeds=(0, 3), human=()):
     """Heads on wrong labels, and every detector on them."""
     inputs = {"dataset": "dataset", "activations": "activations"}
+    find_copies(folder)
     call(
         noisy_heads_script,
         folder,
         {"heads": "heads", "fits": "fits.csv"},
-        inputs=inputs | {"human_labels": list(human)},
+        inputs=inputs | {"human_labels": list(human), "copies": "copies"},
         n_train=30,
         subset_seed=3,
         recipe=RECIPE,
@@ -47,7 +69,7 @@ def run_noise(folder, noise, seeds=(0, 3), human=()):
         detectors_script,
         folder,
         {"table": "detection.csv", "curves": "curves.csv", "scores": "detectors"},
-        inputs={"activations": "activations", "heads": "heads"},
+        inputs={"activations": "activations", "heads": "heads", "copies": "copies"},
         wildcards={"experiment": "mine", "noise": "some"},
         gradient="loss",
         ridge=RIDGE,
@@ -141,3 +163,53 @@ def test_human_labels_are_used_once_and_row_by_row(data):
     np.testing.assert_array_equal(heads["seeds"], [0])
     np.testing.assert_array_equal(heads["given"][0], people[heads["train_index"]])
     np.testing.assert_array_equal(scores["wrong"][0], heads["train_index"] % 5 == 0)
+
+
+def test_copies_are_listed_those_under_two_labels_first(data, tmp_path):
+    """The surest errors would be lost among harmless copies, or rows be those of another subset."""
+    _, arrays, features = data
+    rows = training_subset(40, 30, 3)
+    h, labels = features["train"].copy(), arrays["train_labels"].copy()
+    # Three copies with one label, two with two.
+    h[rows[[9, 20]]], labels[rows[[4, 9, 20]]] = h[rows[4]], 1
+    h[rows[25]], labels[rows[[2, 25]]] = h[rows[2]], [0, 2]
+    save_arrays(tmp_path / "activations", features | {"train": h})
+    save_arrays(
+        tmp_path / "dataset", arrays | {"train_labels": labels}, {"classes": ["a", "b", "c"]}
+    )
+    found, table = find_copies(tmp_path)
+    np.testing.assert_array_equal(found["train_index"], rows)
+    assert list(table["index"]) == [*rows[[2, 25]], *rows[[4, 9, 20]]]
+    assert list(table["size"]) == [2, 2, 3, 3, 3]
+    assert list(table["labels_differ"]) == [True, True, False, False, False]
+    assert list(table["given_label"]) == ["a", "c", "b", "b", "b"]
+    groups = found["groups"]
+    assert groups[4] == groups[9] == groups[20] != groups[2] == groups[25]
+
+
+def test_copies_are_held_out_together(data, tmp_path):
+    """Heads that judge a copy would have seen its label."""
+    _, arrays, features = data
+    rows = training_subset(40, 30, 3)
+    h = features["train"].copy()
+    h[rows[:10]] = h[rows[10:20]]
+    save_arrays(tmp_path / "activations", features | {"train": h})
+    save_arrays(tmp_path / "dataset", arrays, {"classes": ["a", "b", "c"]})
+    heads, scores = run_noise(tmp_path, NOISE, seeds=[0])
+    groups = load_arrays(tmp_path / "copies")["groups"]
+    activations, given = append_constant(h[rows]), heads["given"][0]
+    rng = np.random.default_rng(0)
+    flip_labels(heads["true"], "uniform", 0.2, 3, rng)
+    expected = out_of_fold_logits(
+        heads["weights"][0], activations, given, 3, RECIPE, torch.device("cpu"), rng, groups
+    )
+    np.testing.assert_allclose(heads["out_of_fold"][0], expected, atol=1e-4)
+    z = logits(heads["weights"][0], activations)
+    without = leave_one_out(
+        *(z, activations, given, RECIPE["weight_decay"]),
+        groups=groups,
+        block_size=7,
+        device=torch.device("cpu"),
+    )
+    loss = cross_entropy(without.logits, given)
+    np.testing.assert_allclose(scores["leave_one_out_loss"][0], loss, rtol=1e-4)

@@ -56,6 +56,7 @@ def run_suspicious_labels(folder, dataset="dataset", human=(), **changes):
     rows = np.arange(2, 38)
     weight, _, _ = train_head(append_constant(h[rows]), labels[rows], 3, RECIPE, CPU)
     save_arrays(folder / "some_head", {"weight": weight, "train_index": rows})
+    save_arrays(folder / "groups", {"groups": np.arange(36), "train_index": rows})
     settings = {"gradient": "loss", "ridge": RIDGE, "recipe": RECIPE, "folds": 4, "seed": 0}
     settings |= {"rank_by": "self_influence", "block_size": 8, "device": "cpu"}
     call(
@@ -63,7 +64,7 @@ def run_suspicious_labels(folder, dataset="dataset", human=(), **changes):
         folder,
         {"list": "suspects.csv"},
         inputs={"dataset": dataset, "activations": "activations", "head": "some_head"}
-        | {"human_labels": list(human)},
+        | {"human_labels": list(human), "copies": "groups"},
         **settings | changes,
     )
     return read_suspects(folder / "suspects.csv").set_index("index"), weight, rows

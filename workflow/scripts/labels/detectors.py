@@ -14,6 +14,7 @@ def main(smk):
     heads = load_arrays(smk.input.heads)
     features = load_arrays(smk.input.activations, ["train"])["train"]
     activations, true = append_constant(features[heads["train_index"]]), heads["true"]
+    groups = load_arrays(smk.input.copies, ["groups"])["groups"]
     rows, drawn, scores = [], [], {}
     by_seed = ("seeds", "given", "weights", "out_of_fold", "tracin")
     with progress(len(heads["seeds"]), "detectors", "seeds") as advance:
@@ -30,6 +31,7 @@ def main(smk):
                 ridge=smk.params.ridge,
                 penalty=smk.params.penalty,
                 rng=np.random.default_rng(seed),
+                groups=groups,
                 block_size=smk.params.block_size,
                 device=select_device(smk.params.device),
             )

@@ -32,6 +32,7 @@ def main(smk):
     rows = training_subset(len(features), smk.params.n_train, smk.params.subset_seed)
     activations, true = append_constant(features[rows]), labels_of_dataset[rows].astype(np.int64)
     device, noise = select_device(smk.params.device), smk.params.noise
+    groups = load_arrays(smk.input.copies, ["groups"])["groups"]
     human = noise["kind"] == "human"
     if human:
         by_people = load_arrays(smk.input.human_labels[0], [noise["labels"]])[noise["labels"]]
@@ -51,11 +52,8 @@ def main(smk):
             fits.append(fit)
             given.append(labels)
             weights.append(weight)
-            unseen.append(
-                out_of_fold_logits(
-                    weight, activations, labels, smk.params.folds, smk.params.recipe, device, rng
-                )
-            )
+            fitting = (smk.params.folds, smk.params.recipe, device, rng, groups)
+            unseen.append(out_of_fold_logits(weight, activations, labels, *fitting))
             traced.append(tracin(activations, labels, n_classes, smk.params.tracin, device))
             advance(1)
     save_arrays(

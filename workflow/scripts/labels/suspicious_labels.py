@@ -23,8 +23,9 @@ def main(smk):
     si = self_influence(g, smk.params.ridge, block_size=smk.params.block_size, device=device)
     folds = min(smk.params.folds, len(labels))
     rng = np.random.default_rng(smk.params.seed)
+    groups = load_arrays(smk.input.copies, ["groups"])["groups"]
     unseen = out_of_fold_logits(
-        weight, activations, labels, folds, smk.params.recipe, device, rng
+        weight, activations, labels, folds, smk.params.recipe, device, rng, groups
     ).astype(np.float64)
     also = {}
     if "files" in about:

@@ -56,7 +56,18 @@ def confident_learning(out_of_fold, labels):
 
 
 def all_detectors(
-    weight, out_of_fold, tracin, activations, labels, *, gradient, ridge, penalty, rng, **options
+    weight,
+    out_of_fold,
+    tracin,
+    activations,
+    labels,
+    *,
+    gradient,
+    ridge,
+    penalty,
+    rng,
+    groups=None,
+    **options,
 ):
     """Every score of `catalogue.DETECTORS` of one noisy training set, each of shape (n,).
 
@@ -80,12 +91,14 @@ def all_detectors(
         Factor of ½‖W‖² in the head's objective.
     rng : numpy.random.Generator
         Draws the random score.
+    groups : numpy.ndarray, shape (n,), integers, optional
+        Examples of one group are left out together by the leave-one-out loss.
     options
         block_size and device.
     """
     z = logits(weight, activations)
     g = gradients_at(z, labels, activations, gradient)
-    without = leave_one_out(z, activations, labels, penalty, **options)
+    without = leave_one_out(z, activations, labels, penalty, groups=groups, **options)
     return {
         "self_influence": self_influence(g, ridge, **options),
         "hessian_influence": without.influence,
