@@ -56,7 +56,8 @@ def run_suspicious_labels(folder, dataset="dataset", human=(), **changes):
     rows = np.arange(2, 38)
     weight, _, _ = train_head(append_constant(h[rows]), labels[rows], 3, RECIPE, CPU)
     save_arrays(folder / "some_head", {"weight": weight, "train_index": rows})
-    save_arrays(folder / "groups", {"groups": np.arange(36), "train_index": rows})
+    groups = np.where(np.arange(36) < 33, np.arange(36), 5)
+    save_arrays(folder / "groups", {"groups": groups, "train_index": rows})
     settings = {"gradient": "loss", "ridge": RIDGE, "recipe": RECIPE, "folds": 4, "seed": 0}
     settings |= {"rank_by": "self_influence", "block_size": 8, "device": "cpu"}
     call(
@@ -83,6 +84,10 @@ def test_scores_are_of_the_labels_and_head_of_the_experiment(data, gradient):
     loss = np.log(np.exp(z).sum(axis=1)) - z[np.arange(36), labels]
     np.testing.assert_allclose(frame.loc[rows, "loss"], loss, rtol=1e-8)
     assert (frame.loc[rows, "given_label"] == np.array(list("abc"))[labels]).all()
+    copied = list(rows[[5, 33, 34, 35]])
+    assert list(frame.index[frame["copies"] > 0].sort_values()) == copied
+    assert (frame.loc[copied, "copies"] == 3).all()
+    assert set(frame.index[frame["copies_differ"]]) == set(copied)
     assert (frame["out_of_fold_loss"] > 0).all()
     assert frame["out_of_fold_loss"].mean() > frame["loss"].mean()
 
@@ -186,6 +191,7 @@ def test_table_8_counts_what_people_say(tmp_path):
     frame = pd.DataFrame({"rank": range(1, 9), "index": range(8)})
     frame["given_label"], frame["suggested_label"] = "a", list("bbabaaaa")
     frame["people_label"] = list("bcabaaaa")
+    frame["copies"], frame["copies_differ"] = [2, 2, 0, 1, 2, 0, 0, 1], [True, True] + [False] * 6
     for k, name in enumerate(RANKINGS):
         frame[name] = np.arange(8.0) if k else 8.0 - np.arange(8)
     write_csv(tmp_path / "s.csv", frame)
@@ -211,6 +217,8 @@ def test_table_8_counts_what_people_say(tmp_path):
     assert np.isnan(last["people_agree"])
     every = table.loc[("one", "all", 8)]
     assert (every["suggested_differs"], every["people_differ"]) == (3 / 8, 3 / 8)
+    assert (first["with_copies"], first["copies_differ"]) == (3, 2)
+    assert (every["with_copies"], every["copies_differ"]) == (5, 2)
     assert len(table.loc["one"]) == 4
     assert table.loc["other"][["people_differ", "people_agree"]].isna().all().all()
     shown = (tmp_path / "table.md").read_text("utf-8")

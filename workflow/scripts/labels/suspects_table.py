@@ -14,7 +14,7 @@ TITLE = "Suspicious labels of the original data"
 
 
 def rows_of(experiment, frame, tops):
-    """Yield shares among the top-ranked images by each score, and among all images."""
+    """Yield what is true of the top-ranked images by each score, and of all images."""
     sizes = [*(k for k in tops if k < len(frame)), len(frame)]
     for score in RANKINGS:
         ranked = frame.sort_values([score, "index"], ascending=[False, True])
@@ -28,17 +28,17 @@ def rows_of(experiment, frame, tops):
                 row["people_differ"] = (top["people_label"] != top["given_label"]).mean()
                 differ = top[top["people_label"] != top["given_label"]]
                 row["people_agree"] = (differ["people_label"] == differ["suggested_label"]).mean()
+            row["with_copies"] = (top["copies"] > 0).sum()
+            row["copies_differ"] = top["copies_differ"].sum()
             yield row
 
 
 def main(smk):
-    rows = [
-        row
-        for experiment, path in zip(smk.params.experiments, smk.input.suspects, strict=True)
-        for row in rows_of(experiment, read_suspects(path), smk.params.top)
-    ]
+    frames = dict(zip(smk.params.experiments, map(read_suspects, smk.input.suspects), strict=True))
+    rows = [row for name, own in frames.items() for row in rows_of(name, own, smk.params.top)]
     columns = ["experiment", "ranked_by", "top", "suggested_differs"]
-    frame = pd.DataFrame(rows, columns=[*columns, "people_differ", "people_agree"])
+    columns += ["people_differ", "people_agree", "with_copies", "copies_differ"]
+    frame = pd.DataFrame(rows, columns=columns)
     titles = {name: DETECTORS[name].title for name in RANKINGS} | {"all": "all images"}
     text = pd.DataFrame(
         {
@@ -48,12 +48,14 @@ def main(smk):
             "another label suggested": list(map(percentage, frame["suggested_differs"])),
             "people give another label": list(map(percentage, frame["people_differ"])),
             "and that is the suggested label": list(map(percentage, frame["people_agree"])),
+            "have copies": [count(k, "images") for k in frame["with_copies"]],
+            "under two labels": [count(k, "images") for k in frame["copies_differ"]],
         }
     )
     text.attrs["text_columns"] = 2
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     write_csv(smk.output.csv, frame)
-    parts = {"Shares among the most suspicious images": text}
+    parts = {"The most suspicious images": text}
     write_documents(smk.output, TITLE, parts, footer, "tab:suspects")
 
 

@@ -7,6 +7,7 @@ from wtrak.geometry.head import logits
 from wtrak.job.io import load_arrays, load_metadata, write_csv
 from wtrak.job.runtime import run, say, select_device
 from wtrak.labels.detectors import self_influence
+from wtrak.labels.duplicates import Copies
 from wtrak.labels.head_scores import cross_entropy, gradients_at
 from wtrak.labels.out_of_fold import out_of_fold_logits
 from wtrak.labels.ranking import suspects
@@ -23,9 +24,9 @@ def main(smk):
     si = self_influence(g, smk.params.ridge, block_size=smk.params.block_size, device=device)
     folds = min(smk.params.folds, len(labels))
     rng = np.random.default_rng(smk.params.seed)
-    groups = load_arrays(smk.input.copies, ["groups"])["groups"]
+    copies = Copies.of(load_arrays(smk.input.copies, ["groups"])["groups"])
     unseen = out_of_fold_logits(
-        weight, activations, labels, folds, smk.params.recipe, device, rng, groups
+        weight, activations, labels, folds, smk.params.recipe, device, rng, copies.groups
     ).astype(np.float64)
     also = {}
     if "files" in about:
@@ -33,6 +34,7 @@ def main(smk):
     if smk.input.human_labels:
         people = load_arrays(smk.input.human_labels[0], ["aggre"])["aggre"][rows]
         also["people_label"] = np.array(about["classes"], dtype=object)[people]
+    also |= {"copies": copies.sizes - 1, "copies_differ": copies.conflicts(labels)}
     frame = suspects(
         rows,
         labels,

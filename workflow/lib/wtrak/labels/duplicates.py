@@ -23,8 +23,13 @@ class Copies:
     groups: np.ndarray
     sizes: np.ndarray
 
+    @classmethod
+    def of(cls, groups):
+        """Copies from the numbers of their groups, shape (n,), integers from 0 without gaps."""
+        return cls(groups, np.bincount(groups)[groups])
+
     def conflicts(self, labels):
-        """Whether copies of each example have other labels than it, shape (n,), bool.
+        """Whether the group of each example has more than one label, shape (n,), bool.
 
         Parameters
         ----------
@@ -91,5 +96,4 @@ def find_copies(features, cosine, *, block_size, device):
     first, second = np.concatenate(firsts), np.concatenate(seconds)
     graph = coo_matrix((np.ones(len(first), bool), (first, second)), shape=(n, n))
     _, groups = connected_components(graph, directed=False)
-    groups = groups.astype(np.int64)
-    return Copies(groups, np.bincount(groups)[groups])
+    return Copies.of(groups.astype(np.int64))
