@@ -24,6 +24,8 @@ rule claims:
         inconsistencies=stable(paper.rows("paper_inconsistencies.csv")),
         sources=stable(claim_sources()),
         rules=stable(config["claims"]["rules"]),
+        # Results of other experiments are no evidence on the paper.
+        judged=not config["claims"]["stand_ins"],
         notice=config["notice"],
     message:
         "Decide the paper's claims"

@@ -17,6 +17,8 @@ from rulegraph import SHOWN
 from wtrak.errors import WtrakError
 from wtrak.reporting.claims import (
     DIRECTION,
+    IDENTITY,
+    NO_VERDICT,
     NOT_REPRODUCED,
     NOT_RUN,
     REFUTED,
@@ -125,10 +127,10 @@ def test_evidence_from_files(tmp_path):
     (tmp_path / "s.json").write_text(json.dumps({"a": {"b": 4.0}}), encoding="utf-8")
     frame = pd.DataFrame({"experiment": ["one", "two"], "value": [3.0, 9.0], "low": [2.0, 8.0]})
     frame.assign(high=frame["value"] + 1).to_csv(tmp_path / "t.csv", index=False)
-    claim = {"select": "", "column": "a_b ** 0.5", "reduce": "value"}
+    claim = {"select": "", "column": "a_b ** 0.5", "reduce": "value", "unit": "1"}
     sources = {"source": str(tmp_path / "s.json"), "experiment": "two"}
     assert evidence(claim, sources).value == 2
-    claim = {"select": "experiment={experiment}", "column": "value", "reduce": "value"}
+    claim |= {"select": "experiment={experiment}", "column": "value"}
     claim |= {"sweep_select": "", "sweep_column": "value; low"}
     sources |= {"source": str(tmp_path / "t.csv"), "sweep": str(tmp_path / "t.csv")}
     assert evidence(claim, sources) == Evidence(9.0, 8.0, 10.0, (2.0, 9.0))
@@ -183,6 +185,7 @@ def test_ledger_and_figure(tmp_path):
         inconsistencies=against,
         sources=sources,
         rules=RULES,
+        judged=True,
         notice="QUICK",
     )
     ledger = pd.read_csv(tmp_path / "claims.csv").set_index("id")
@@ -229,6 +232,66 @@ def test_limits_of_rules_without_a_papers_value():
     assert {value: verdict(Evidence(value), None, most) for value in expected} == expected
 
 
+LEAST = {"compare": "at_least", "reproduced": 2.0, "direction": 1.0, "otherwise": REFUTED}
+MOST = {"compare": "at_most", "reproduced": 1.0, "direction": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("rule", "found", "expected"),
+    [
+        (LEAST, Evidence(3.0, 2.0, 4.0), REPRODUCED),
+        (LEAST, Evidence(3.0, 1.75, 4.0), DIRECTION),
+        (LEAST, Evidence(3.0, 0.5, 4.0), REFUTED),
+        (MOST, Evidence(0.5, 0.0, 1.0), REPRODUCED),
+        (MOST, Evidence(0.5, 0.0, 1.25), DIRECTION),
+        (MOST, Evidence(0.5, -4.0, 4.0), NOT_REPRODUCED),
+        (LEAST, Evidence(3.0, sweep=(2.0, 9.0)), REPRODUCED),
+        (LEAST, Evidence(3.0, sweep=(1.5, 9.0)), UNSTATED),
+        (LEAST, Evidence(0.5, sweep=(0.0, 0.75)), REFUTED),
+        (LEAST, Evidence(0.5, sweep=(0.0, 1.0)), UNSTATED),
+        (MOST, Evidence(9.0, sweep=(0.5, 9.0)), UNSTATED),
+        (MOST, Evidence(9.0, sweep=(2.5, 9.0)), NOT_REPRODUCED),
+    ],
+)
+def test_limits_judge_the_end_that_speaks_against(rule, found, expected):
+    """Chance, or the choice that suits it best, would make a claim hold."""
+    assert verdict(found, None, rule) == expected
+
+
+def test_identities_are_no_evidence_for_the_paper():
+    """A number that the setting fixes would be counted among what was reproduced."""
+    count = RULES["count"]
+    assert verdict(Evidence(10.0), 10.0, count, "identity") == IDENTITY
+    assert verdict(Evidence(9.0), 10.0, count, "identity") == NOT_REPRODUCED
+    assert verdict(Evidence(10.0), 10.0, count, "number") == REPRODUCED
+    assert verdict(None, 10.0, count, "identity") == NOT_RUN
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [("share", (0.0, 1.0)), ("correlation", (-1.0, 1.0)), ("%", (0.0, 4.0)), ("1", (-3.0, 4.0))],
+)
+def test_intervals_end_where_the_quantity_does(found, unit, expected):
+    """A share above 1 would be shown."""
+    frame = pd.DataFrame({"value": [0.5], "low": [-3.0], "high": [4.0]})
+    claim = {"column": "value", "unit": unit}
+    assert found(frame, claim) == Evidence(0.5, *expected)
+    without = found(frame[["value"]], claim)
+    assert np.isnan([without.low, without.high]).all()
+
+
+def test_other_experiments_than_the_papers_judge_nothing(tmp_path):
+    """A run on 1,437 digits would refute the paper."""
+    pd.DataFrame({"a": [3.0]}).to_csv(tmp_path / "t.csv", index=False)
+    claim = {"id": "x", "where": "sec 1", "claim": "is 2", "kind": "number", "unit": "ratio"}
+    claim |= {"experiment": "mine", "select": "", "column": "a", "reduce": "value"}
+    claim |= {"target": "figures/x", "note": "", "rule": "order", "paper_value": "2"}
+    sources = {"source": str(tmp_path / "t.csv"), "experiment": "mine"}
+    row = claims_script.decided(claim, sources, RULES, judged=False)
+    assert (row["value"], row["verdict"]) == (3, NO_VERDICT)
+    assert claims_script.decided(claim, sources, RULES)["verdict"] == REFUTED
+
+
 def test_zero_and_the_other_sign_are_no_factor_away():
     """A division by zero would end the run, or a negative number seem near."""
     rule = {"compare": "factor", "reproduced": 2.0}
@@ -266,7 +329,7 @@ def found(tmp_path):
         if sweep is not None:
             sweep.to_csv(tmp_path / "sweep.csv", index=False)
             sources["sweep"] = str(tmp_path / "sweep.csv")
-        return evidence({"select": "", "reduce": "value"} | claim, sources)
+        return evidence({"select": "", "reduce": "value", "unit": "1"} | claim, sources)
 
     return of
 
@@ -329,14 +392,15 @@ def test_short_ledger_shows_what_the_paper_says_where_it_says_a_number():
             "value": [2.5, 3.5],
             "low": [1.5, np.nan],
             "high": [3.5, np.nan],
+            "unit": ["score per unit of |phi|", "1"],
             "where": ["sec 1", "sec 2"],
         }
     )
     frame = short(ledger)
-    names = ["claim", "verdict", "paper", "ours", "where"]
+    names = ["claim", "verdict", "paper", "ours", "unit", "where"]
     assert frame[names].to_numpy().tolist() == [
-        ["is near", REPRODUCED, "2", "2.5 (1.5 to 3.5)", "sec 1"],
-        ["holds", REFUTED, "–", "3.5", "sec 2"],
+        ["is near", REPRODUCED, "2", "2.5 (1.5 to 3.5)", "score per unit of ‖φ‖", "sec 1"],
+        ["holds", REFUTED, "–", "3.5", "–", "sec 2"],
     ]
     # Claims and verdicts are text, which is set to the left.
     assert frame.attrs["text_columns"] == 2

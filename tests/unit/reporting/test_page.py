@@ -25,6 +25,7 @@ def written(tmp_path):
             "where": ["sec 1", "sec 2"],
             "paper": [1.0, None],
             "value": [1.05, 3.0],
+            "unit": ["ratio", "1"],
             "low": [1.0, None],
             "high": [1.1, None],
             "verdict": ["reproduced", "refuted"],
@@ -74,7 +75,7 @@ def test_page_holds_everything(written):
     )
     assert "Table 1: &lt;mine&gt;" in written and "foot" in written and "Numbers." in written
     assert "is &lt;near&gt; 1" in written and "1.05 (1 to 1.1)" in written
-    assert "a &amp; b" in written
+    assert "unit: ratio. a &amp; b" in written and "unit: –. the most" in written
     for name in re.findall(r'href="?#(\w+)', written):
         assert re.search(rf'id="?{name}\b', written), name
     assert re.search(r"<b>1</b>reproduced", written) and re.search(r"<b>1</b>refuted", written)

@@ -8,13 +8,21 @@ from wtrak.errors import WtrakError
 from wtrak.job.io import write_csv
 from wtrak.job.runtime import run
 from wtrak.reporting.cells import count, plain, span
-from wtrak.reporting.claims import NOT_RUN, VERDICTS, evidence, has_interval, ours, verdict
+from wtrak.reporting.claims import (
+    NO_VERDICT,
+    VERDICTS,
+    evidence,
+    has_interval,
+    ours,
+    unit_in_words,
+    verdict,
+)
 from wtrak.reporting.tables import Cell, write_documents
 
 TITLE = "The paper's claims"
 
 
-def decided(claim, sources, rules):
+def decided(claim, sources, rules, judged=True):
     """One row of the ledger, as a dict.
 
     Parameters
@@ -26,6 +34,8 @@ def decided(claim, sources, rules):
         of the experiment to look up. Empty if that experiment does not run.
     rules : dict of str to dict
         ``claims.rules`` of the configuration.
+    judged : bool, optional
+        If False, the row has its numbers and no verdict.
     """
     if claim["rule"] not in rules:
         raise WtrakError(
@@ -40,7 +50,9 @@ def decided(claim, sources, rules):
         row |= {"value": numbers.value, "low": numbers.low, "high": numbers.high}
         if numbers.sweep:
             row |= dict(zip(("sweep_low", "sweep_high"), numbers.sweep, strict=True))
-    row["verdict"] = verdict(numbers, paper, rules[claim["rule"]])
+    row["verdict"] = NO_VERDICT
+    if judged:
+        row["verdict"] = verdict(numbers, paper, rules[claim["rule"]], claim["kind"])
     return row | {"target": claim["target"], "note": claim["note"]}
 
 
@@ -56,6 +68,7 @@ def as_text(ledger):
                 "verdict": row.verdict,
                 "shown in": row.target.rsplit("/", 1)[-1],
                 "how we measure it": row.note,
+                "unit": unit_in_words(row.unit),
                 "paper": plain(row.paper, row.unit),
                 "ours": plain(row.value, row.unit)
                 if not ends
@@ -64,15 +77,17 @@ def as_text(ledger):
             }
         )
     frame = pd.DataFrame(rows)
-    frame.attrs["text_columns"] = 5
+    frame.attrs["text_columns"] = 6
     return frame
 
 
 def counted(ledger):
-    """Number of claims with each verdict."""
+    """Number of claims with each verdict that any claim has."""
     counts = ledger["verdict"].value_counts()
-    rows = [{"verdict": name, "claims": count(counts.get(name, 0), "claims")} for name in VERDICTS]
-    return pd.DataFrame(rows)
+    names = [name for name in VERDICTS if name in counts]
+    return pd.DataFrame(
+        [{"verdict": name, "claims": count(counts[name], "claims")} for name in names]
+    )
 
 
 def within_the_paper(inconsistencies):
@@ -93,7 +108,7 @@ def within_the_paper(inconsistencies):
 
 def main(smk):
     rows = [
-        decided(claim, smk.params.sources[claim["id"]], smk.params.rules)
+        decided(claim, smk.params.sources[claim["id"]], smk.params.rules, smk.params.judged)
         for claim in smk.params.claims
     ]
     ledger = pd.DataFrame(rows)
@@ -102,7 +117,7 @@ def main(smk):
         "Claim by claim": as_text(ledger),
         "Contradictions within the paper": within_the_paper(smk.params.inconsistencies),
     }
-    missing = ledger.loc[ledger["verdict"] == NOT_RUN, "id"]
+    missing = ledger.loc[ledger["value"].isna(), "id"]
     footer = smk.params.notice
     if len(missing):
         footer += f" Not run, or without a number in this run: {', '.join(missing)}."

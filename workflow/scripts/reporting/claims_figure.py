@@ -5,7 +5,16 @@ import numpy as np
 
 from wtrak.job.io import read_csv
 from wtrak.job.runtime import run
-from wtrak.reporting.claims import DIRECTION, NOT_REPRODUCED, NOT_RUN, REFUTED, REPRODUCED, UNSTATED
+from wtrak.reporting.claims import (
+    DIRECTION,
+    IDENTITY,
+    NO_VERDICT,
+    NOT_REPRODUCED,
+    NOT_RUN,
+    REFUTED,
+    REPRODUCED,
+    UNSTATED,
+)
 from wtrak.reporting.palette import NEUTRAL
 from wtrak.reporting.plotting import WIDTH, save_figure, set_style
 
@@ -15,7 +24,9 @@ STYLES = {
     UNSTATED: ("#E69F00", "D"),
     NOT_REPRODUCED: ("#CC79A7", "v"),
     REFUTED: ("#D55E00", "X"),
+    IDENTITY: ("#5B6FB5", "P"),
     NOT_RUN: ("#999999", "."),
+    NO_VERDICT: ("#777777", "o"),
 }
 # Marks beyond these ratios are drawn at the edge.
 RATIOS = (1e-3, 1e3)
@@ -50,7 +61,7 @@ def main(smk):
     right = axis.secondary_yaxis("right")
     right.set_yticks(-np.arange(len(ledger)), ledger["verdict"], fontsize=6.5)
     for label, verdict in zip(right.get_yticklabels(), ledger["verdict"], strict=True):
-        label.set_color(STYLES[verdict][0] if verdict != NOT_RUN else NEUTRAL)
+        label.set_color(NEUTRAL if verdict in (NOT_RUN, NO_VERDICT) else STYLES[verdict][0])
     axis.set_xscale("log")
     axis.set_xlim(RATIOS[0] / 1.5, RATIOS[1] * 1.5)
     axis.set_ylim(-len(ledger) + 0.4, 0.6)
@@ -58,7 +69,8 @@ def main(smk):
     axis.set_xlabel("our value over the paper's")
     for verdict, (color, marker) in STYLES.items():
         count = int((ledger["verdict"] == verdict).sum())
-        axis.plot([], [], marker, color=color, label=f"{verdict}: {count}")
+        if count:
+            axis.plot([], [], marker, color=color, label=f"{verdict}: {count}")
     figure.legend(loc="outside upper center", ncols=3, fontsize=7)
     footer = (
         "Bands: range over choices that the paper does not state. Open marks: claims without a "

@@ -21,7 +21,9 @@ COLORS = {
     "depends on an unstated choice": "#B87400",
     "not reproduced": "#B0558B",
     "refuted": "#D55E00",
+    "true by definition": "#5B6FB5",
     "not run": "#777777",
+    "smoke test: no verdict": "#777777",
 }
 
 
@@ -72,6 +74,7 @@ def verdicts_of(ledger):
             "color": COLORS[row.verdict],
             "paper": text["paper"],
             "ours": text["ours"],
+            "unit": text["unit"],
             "note": row.note,
             "shown_in": row.target.rsplit("/", 1)[-1],
         }

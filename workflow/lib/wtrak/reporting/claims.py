@@ -4,7 +4,7 @@ A claim names the results file, the rows and the column that decide it (see `evi
 names a rule of the configuration, which sets the tolerance. All claims of a kind share one rule.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,22 @@ DIRECTION = "holds in direction"
 NOT_REPRODUCED = "not reproduced"
 UNSTATED = "depends on an unstated choice"
 REFUTED = "refuted"
+IDENTITY = "true by definition"
 NOT_RUN = "not run"
-VERDICTS = (REPRODUCED, DIRECTION, UNSTATED, NOT_REPRODUCED, REFUTED, NOT_RUN)
+NO_VERDICT = "smoke test: no verdict"
+VERDICTS = (
+    REPRODUCED,
+    DIRECTION,
+    UNSTATED,
+    NOT_REPRODUCED,
+    REFUTED,
+    IDENTITY,
+    NOT_RUN,
+    NO_VERDICT,
+)
+
+# What a quantity of a unit can be. Intervals end there.
+LIMITS = {"share": (0.0, 1.0), "%": (0.0, 100.0), "correlation": (-1.0, 1.0)}
 
 REDUCTIONS = ("value", "mean", "median", "sum", "least", "most", "spread")
 
@@ -43,6 +57,11 @@ class Evidence:
     low: float = np.nan
     high: float = np.nan
     sweep: tuple = ()
+
+    def within(self, least, most):
+        """The same with the ends of its interval moved to the limits of the quantity."""
+        low, high = (float(np.clip(end, least, most)) for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
 
 
 def table(path):
@@ -134,7 +153,7 @@ def evidence(claim, sources):
     claim : dict
         A row of ``paper_claims.csv``. Keys select, column and reduce find our value, sweep_select
         and sweep_column its range over choices. If a single row has columns ``low`` and ``high``,
-        they are the interval.
+        they are the interval. The unit limits the interval (`LIMITS`).
     sources : dict of str to str
         Path ``source``, path ``sweep`` if choices are varied, and the name of the ``experiment``.
 
@@ -163,16 +182,57 @@ def evidence(claim, sources):
         found = values_of(swept, claim["sweep_column"])
         found = found[np.isfinite(found)]
         sweep = (float(found.min()), float(found.max())) if len(found) else ()
-    return Evidence(value, low, high, sweep)
+    return Evidence(value, low, high, sweep).within(*LIMITS.get(claim["unit"], (-np.inf, np.inf)))
 
 
-def verdict(found, paper, rule):
+def _reached(value, rule):
+    """The verdict that a value earns by the limits of a rule ``at_least`` or ``at_most``."""
+    sign = 1 if rule["compare"] == "at_least" else -1
+    for key, name in (("reproduced", REPRODUCED), ("direction", DIRECTION)):
+        if key in rule and sign * value >= sign * rule[key]:
+            return name
+    return rule.get("otherwise", NOT_REPRODUCED)
+
+
+def _against_limits(found, rule):
+    """The verdict of a rule ``at_least`` or ``at_most``."""
+    # The end of the interval that speaks against the claim.
+    end = found.low if rule["compare"] == "at_least" else found.high
+    own = _reached(found.value if np.isnan(end) else end, rule)
+    if any(_reached(value, rule) != own for value in found.sweep):
+        return UNSTATED
+    return own
+
+
+def _against_paper(found, paper, rule):
+    """The verdict of a rule ``factor`` or ``absolute``."""
+    if rule["compare"] == "factor":
+        ratio = found.value / paper
+        distance = max(ratio, 1 / ratio) if ratio > 0 else np.inf
+    else:
+        distance = abs(found.value - paper)
+    if distance <= rule["reproduced"] or found.low <= paper <= found.high:
+        return REPRODUCED
+    if found.sweep and found.sweep[0] <= paper <= found.sweep[1]:
+        return UNSTATED
+    if distance <= rule.get("direction", -np.inf):
+        return DIRECTION
+    return rule.get("otherwise", NOT_REPRODUCED)
+
+
+def verdict(found, paper, rule, kind=""):
     """The verdict of a rule on our numbers.
 
-    A claim is reproduced if our value is within the rule's limit, or the paper's value lies in our
-    interval. If not, it depends on an unstated choice if the paper's value lies in the range over
-    choices. If not, it holds in direction if our value is within the rule's wider limit. If not,
-    the rule's ``otherwise`` is the verdict.
+    Rules ``factor`` and ``absolute`` compare with the paper's value. A claim is reproduced if our
+    value is within the rule's limit, or the paper's value lies in our interval. If not, it depends
+    on an unstated choice if the paper's value lies in the range over choices. If not, it holds in
+    direction if our value is within the wider limit.
+
+    Rules ``at_least`` and ``at_most`` have limits of their own. With an interval, its end that
+    speaks against the claim is judged. The claim depends on an unstated choice if an end of the
+    range over choices earns another verdict.
+
+    Otherwise the rule's ``otherwise`` is the verdict.
 
     Parameters
     ----------
@@ -181,6 +241,8 @@ def verdict(found, paper, rule):
         The paper's value. Rules with their own limits do not use it.
     rule : dict
         compare, reproduced, and optionally direction and otherwise.
+    kind : str, optional
+        ``identity`` if the claim is true by definition; then a reproduced value says just that.
 
     Returns
     -------
@@ -189,24 +251,11 @@ def verdict(found, paper, rule):
     """
     if found is None:
         return NOT_RUN
-    limits = [(rule["reproduced"], REPRODUCED)]
-    if "direction" in rule:
-        limits.append((rule["direction"], DIRECTION))
     if rule["compare"] in ("at_least", "at_most"):
-        sign = 1 if rule["compare"] == "at_least" else -1
-        reached = [name for limit, name in limits if sign * found.value >= sign * limit]
+        name = _against_limits(found, rule)
     else:
-        if rule["compare"] == "factor":
-            ratio = found.value / paper
-            distance = max(ratio, 1 / ratio) if ratio > 0 else np.inf
-        else:
-            distance = abs(found.value - paper)
-        reached = [name for limit, name in limits if distance <= limit]
-        if found.low <= paper <= found.high:
-            reached.insert(0, REPRODUCED)
-        if REPRODUCED not in reached and found.sweep and found.sweep[0] <= paper <= found.sweep[1]:
-            return UNSTATED
-    return reached[0] if reached else rule.get("otherwise", NOT_REPRODUCED)
+        name = _against_paper(found, paper, rule)
+    return IDENTITY if kind == "identity" and name == REPRODUCED else name
 
 
 def has_interval(row):
@@ -224,14 +273,20 @@ def ours(row):
     return text
 
 
+def unit_in_words(unit):
+    """The unit of a claim for readers; a dash for pure numbers."""
+    return "–" if unit == "1" else unit.replace("|phi|", "‖φ‖")
+
+
 def short(ledger):
-    """The ledger for the docs: claim, verdict, the paper's value, ours, and place in the paper."""
+    """The ledger for the docs: claim, verdict, the paper's value, ours, unit, place in the paper."""
     rows = [
         {
             "claim": row.claim,
             "verdict": row.verdict,
             "paper": number(row.paper),
             "ours": ours(row),
+            "unit": unit_in_words(row.unit),
             "where": row.where,
         }
         for row in ledger.itertuples()
