@@ -279,7 +279,7 @@ def unit_in_words(unit):
 
 
 def short(ledger):
-    """The ledger for the docs: claim, verdict, the paper's value, ours, unit, place in the paper."""
+    """The ledger for the docs: claim, verdict, both values with their unit, place in the paper."""
     rows = [
         {
             "claim": row.claim,
