@@ -113,7 +113,7 @@ def run_chain(folder, gradient, test_label, n_test_scored=10):
     call(
         lipschitz_script,
         folder,
-        {"table": "lipschitz.csv"},
+        {"constants": "lipschitz.csv", "enlargement": "enlargement.csv"},
         inputs={"scores": "scores", "spectrum": "spectrum.json"},
     )
     call(

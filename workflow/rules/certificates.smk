@@ -6,7 +6,8 @@ rule lipschitz:
         scores="results/experiments/{experiment}/scores.safetensors",
         spectrum="results/experiments/{experiment}/spectrum.json",
     output:
-        "results/experiments/{experiment}/lipschitz.csv",
+        constants="results/experiments/{experiment}/lipschitz.csv",
+        enlargement="results/experiments/{experiment}/enlargement.csv",
     log:
         "results/logs/lipschitz/{experiment}.log",
     benchmark:
@@ -19,7 +20,7 @@ rule lipschitz:
     params:
         code=code("certificates/lipschitz.py"),
     message:
-        "Compute the Lipschitz constants of {wildcards.experiment}"
+        "Compute the Lipschitz constants of {wildcards.experiment}, and what the inverse covariance enlarges"
     script:
         "../scripts/certificates/lipschitz.py"
 
@@ -80,6 +81,7 @@ rule fig4_frontier:
 rule table1_robustness:
     input:
         lipschitz=plan.of_experiments("results/experiments/{experiment}/lipschitz.csv"),
+        enlargements=plan.of_experiments("results/experiments/{experiment}/enlargement.csv"),
         frontiers=plan.of_experiments("results/experiments/{experiment}/frontier.json"),
         spectra=plan.of_experiments("results/experiments/{experiment}/spectrum.json"),
         heads=plan.of_experiments("results/experiments/{experiment}/head.json"),

@@ -12,11 +12,14 @@ from reference import covariance, explicit
 from wtrak.certificates.lipschitz import (
     Lipschitz,
     capped,
+    enlargement,
     euclidean_gradient,
     euclidean_spectral,
     median_of_products,
     natural,
+    product_of_rank,
 )
+from wtrak.errors import WtrakError
 
 RIDGE = 1e-3
 
@@ -112,6 +115,52 @@ def test_median_of_products_is_exact_where_the_products_are():
     assert median_of_products([0.0, 1.0], [0.0, 2.0, 4.0]) == 0.0
     assert median_of_products([0.0], [0.0]) == 0.0
     assert median_of_products([1.0, 4.0], [0.0, 1.0]) == 0.5
+
+
+def test_products_by_rank_and_quantile():
+    """A decile over pairs would be that of another share, or a product that no pair has."""
+    b = [2.0, 5.0, 1.0, 4.0]
+    for a in ([3.0, 0.0, 1.0], [3.0, 8.0, 1.0]):
+        products = np.sort(np.multiply.outer(a, b).ravel())
+        found = [product_of_rank(a, b, rank) for rank in range(1, 13)]
+        np.testing.assert_array_equal(found, products)
+        constants = Lipschitz(np.array(a), np.array(b))
+        for q in (0.0, 0.1, 0.25, 0.5, 0.9, 1.0):
+            assert constants.quantile(q) == np.quantile(products, q, method="inverted_cdf")
+
+
+def test_enlargement_is_that_of_the_steepest_slopes(geometry):
+    """It would be along single eigenvectors, where a gradient need not lie, or of other points."""
+    phi, phi_t, inverse = geometry
+    norms, norms_t = (np.linalg.norm(x, axis=1) for x in (phi, phi_t))
+    enlarged, enlarged_t = (np.linalg.norm(x @ inverse, axis=1) for x in (phi, phi_t))
+    found = enlargement(enlarged_t, enlarged, norms_t, norms)
+    rng = np.random.default_rng(0)
+    for t, factor in enumerate(found.test):
+        # The score τ = φᵀQ⁻¹φ_t of a unit step of φ: steepest along Q⁻¹φ_t. Without Q⁻¹: along φ_t.
+        steps = rng.standard_normal((500, phi.shape[1]))
+        steps = np.vstack([steps, inverse @ phi_t[t], phi_t[t]])
+        steps /= np.linalg.norm(steps, axis=1, keepdims=True)
+        with_q, without = (np.abs(steps @ x).max() for x in (inverse @ phi_t[t], phi_t[t]))
+        assert factor == pytest.approx(with_q / without, rel=1e-12)
+        # A step along an eigenvector moves the score less.
+        _, vectors = np.linalg.eigh(inverse)
+        along = np.abs(vectors.T @ inverse @ phi_t[t]) / norms_t[t]
+        assert (along <= factor * (1 + 1e-12)).all() and along.max() < 0.99 * factor
+    constants = euclidean_gradient(enlarged_t, enlarged, norms.max())
+    plain = euclidean_gradient(norms_t, norms, norms.max())
+    ratios = np.outer(constants.test, constants.train) / np.outer(plain.test, plain.train)
+    np.testing.assert_allclose(np.outer(found.test, found.train), ratios, rtol=1e-12)
+
+
+def test_points_without_a_gradient_are_not_enlarged():
+    """0/0 would make every aggregate NaN."""
+    some, zero = np.array([0.0, 6.0]), np.array([0.0])
+    found = enlargement(some, np.array([8.0]), np.array([0.0, 0.5]), np.array([4.0]))
+    np.testing.assert_array_equal(found.test, [12.0])
+    np.testing.assert_array_equal(found.train, [2.0])
+    with pytest.raises(WtrakError, match="all gradients are zero"):
+        enlargement(some, zero, some, zero)
 
 
 def test_sensitivity_kernel_is_the_derivative_of_the_score():

@@ -71,6 +71,9 @@ def test_frontier_counts_every_pair(drawn):
         assert of["share"].iloc[-1] == pytest.approx(0.05, abs=0.02)
         np.testing.assert_allclose(np.diff(np.log(of["epsilon"]), 2), 0, atol=1e-9)
         assert record["share_at_one_deletion"][metric] == (radii[metric] > p.unit[metric]).mean()
+        tenth = record["share_at_tenth_of_deletion"][metric]
+        assert tenth == pytest.approx((radii[metric] > 0.1 * p.unit[metric]).mean())
+        assert tenth > record["share_at_one_deletion"][metric]
     assert record["n_test"] == 3 and record["n_train"] == 11
     assert record["pairs_per_test_point"] == 55 and record["one_deletion"] == p.unit
     assert 0 < record["share_at_one_deletion"]["natural"] < 1
@@ -86,6 +89,8 @@ def test_the_papers_share_is_reached_at_a_radius(drawn):
         found = record["at_paper_share"][metric]
         assert found["epsilon"] == pytest.approx(epsilon, rel=1e-9)
         assert found["deletions"] == pytest.approx(epsilon / p.unit[metric], rel=1e-9)
+    ratio = at["natural"] / p.unit["natural"] / (at["euclidean"] / p.unit["euclidean"])
+    assert record["natural_over_euclidean_radius"] == pytest.approx(ratio, rel=1e-9)
     same, euclidean = record["at_paper_share"]["natural"], radii["euclidean"]
     expected = (euclidean > same["epsilon"]).mean()
     assert record["euclidean_share_at_same_epsilon"] == pytest.approx(expected)
@@ -108,9 +113,23 @@ def test_a_share_outside_of_the_grid_is_not_guessed(drawn, share):
     """An end of the grid would be written down as where it is reached."""
     folder = drawn[0]
     _, record = frontier(folder, paper_share=share)
+    assert record["natural_over_euclidean_radius"] is None
     assert record["at_paper_share"] == {"natural": None, "euclidean": None}
     assert record["euclidean_share_at_same_epsilon"] is None
     assert record["euclidean_share_at_same_deletions"] is None
+
+
+def test_radii_are_compared_where_both_metrics_reach_the_share(drawn):
+    """A radius would be divided by one that does not exist."""
+    folder, _, _, curve, _ = drawn
+    for end in ("min", "max"):
+        low, high = sorted(curve.groupby("metric")["share"].agg(end))
+        if low < high:
+            break
+    assert low < high
+    _, record = frontier(folder, paper_share=(low + high) / 2)
+    assert sorted(map(bool, record["at_paper_share"].values())) == [False, True]
+    assert record["natural_over_euclidean_radius"] is None
 
 
 # --- lipschitz.py ---
@@ -122,7 +141,8 @@ def test_constants_are_aggregated_over_all_pairs(tmp_path):
     spaces = {"full": {"smallest_eigenvalue": 0.7}, "sum_zero": {"smallest_eigenvalue": 0.9}}
     write_json(tmp_path / "spectrum.json", {"spaces": spaces})
     inputs = {"scores": "scores", "spectrum": "spectrum.json"}
-    call(lipschitz_script, tmp_path, {"table": "lipschitz.csv"}, inputs=inputs)
+    outputs = {"constants": "lipschitz.csv", "enlargement": "enlargement.csv"}
+    call(lipschitz_script, tmp_path, outputs, inputs=inputs)
     table = pd.read_csv(tmp_path / "lipschitz.csv")
     assert (p.si_test > 2 * p.si.max()).any()
     norms, inverse = (np.linalg.norm(x, axis=1) for x in (p.phi, p.phi @ p.inverse))
@@ -139,6 +159,29 @@ def test_constants_are_aggregated_over_all_pairs(tmp_path):
     for key, constants in expected.items():
         for name, aggregate in aggregates.items():
             assert found[(*key, name)] == pytest.approx(aggregate(constants), rel=1e-12)
+    # By how much Q⁻¹ enlarges slopes and constants, each point and each pair counted.
+    plain = 2 * norms.max() * np.outer(tests, norms)
+    ratios = {
+        "test_point": inverse_tests / tests,
+        "training_point": inverse / norms,
+        "pair": expected["euclidean", "gradient"] / plain,
+    }
+    table = pd.read_csv(tmp_path / "enlargement.csv").set_index(["of", "aggregate"])
+    for what, values in ratios.items():
+        low, high = (np.quantile(values, q, method="inverted_cdf") for q in (0.1, 0.9))
+        if what != "pair":
+            low, high = np.quantile(values, [0.1, 0.9])
+        wanted = {name: aggregate(values) for name, aggregate in aggregates.items()}
+        for name, value in (wanted | {"p10": low, "p90": high}).items():
+            assert table["value"][what, name] == pytest.approx(value, rel=1e-9), (what, name)
+        # No more than Q⁻¹ can.
+        power = 2 if what == "pair" else 1
+        assert values.max() <= np.linalg.norm(p.inverse, 2) ** power
+        assert table["unit"][what].eq({1: "1/|phi|^2", 2: "1/|phi|^4"}[power]).all()
+    for name, aggregate in aggregates.items():
+        ratio = aggregate(expected["euclidean", "gradient"]) / aggregate(plain)
+        assert table["value"]["aggregates", name] == pytest.approx(ratio, rel=1e-9)
+    assert len(table) == 3 * 5 + 3
 
 
 # --- lipschitz_ratio.py ---

@@ -8,6 +8,10 @@ from wtrak.certificates.lipschitz import euclidean_gradient, natural
 from wtrak.job.io import load_arrays, read_json, write_csv, write_json
 from wtrak.job.runtime import progress, run
 
+# Radius of a ball that is small beside any removal: the removal of a single point moves ten times
+# as far.
+TENTH = 0.1
+
 
 def main(smk):
     s = load_arrays(smk.input.scores)
@@ -63,6 +67,8 @@ def main(smk):
 
     at_target = {metric: attained(metric) for metric in constants}
     same = at_target["natural"]
+    # Both radii in deletions, and so in one unit.
+    radii = [at_target[metric] and at_target[metric]["deletions"] for metric in constants]
     record = {
         "n_test": m,
         "n_train": trak.shape[1],
@@ -70,12 +76,16 @@ def main(smk):
         "one_deletion": one_deletion,
         "paper_share": target,
         "at_paper_share": at_target,
+        "natural_over_euclidean_radius": radii[0] / radii[1] if all(radii) else None,
         # The paper's comparison, at one number ε in two units; and the fair one.
         "euclidean_share_at_same_epsilon": same and share("euclidean", same["epsilon"]),
         "euclidean_share_at_same_deletions": same
         and share("euclidean", same["deletions"] * one_deletion["euclidean"]),
         "share_at_one_deletion": {
             metric: share(metric, one_deletion[metric]) for metric in constants
+        },
+        "share_at_tenth_of_deletion": {
+            metric: share(metric, TENTH * one_deletion[metric]) for metric in constants
         },
     }
     write_csv(smk.output.frontier, frontier)

@@ -1,15 +1,23 @@
 """Table 1: Lipschitz constants and certified pairs of every experiment, beside the paper's."""
 
+import numpy as np
 import pandas as pd
 
 from wtrak.job.io import read_csv, read_json, write_csv
 from wtrak.job.runtime import run
-from wtrak.reporting.cells import count, fixed, percentage, plain
+from wtrak.reporting.cells import NONE, count, fixed, percentage, plain
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import labelled, write_documents
 
-AGGREGATES = ("max", "median", "mean")
+AGGREGATES = ("max", "mean", "median")
 TITLE = "Table 1: robustness comparison"
+# What Q⁻¹ enlarges, as `enlargement.csv` names it, and its title.
+ENLARGED = {
+    "pair": "constant of a pair, over pairs",
+    "aggregates": "aggregate of the constants",
+    "test_point": "slope, ‖Q⁻¹φₜ‖/‖φₜ‖, over test points",
+    "training_point": "slope, ‖Q⁻¹φᵢ‖/‖φᵢ‖, over training points",
+}
 
 
 def lipschitz_rows(name, constants, paper):
@@ -45,12 +53,28 @@ def lipschitz_rows(name, constants, paper):
         }
 
 
+def enlargement_rows(name, enlarged, paper):
+    """How many times as large Q⁻¹ makes slopes and Euclidean constants, in long form."""
+    for row in enlarged.to_dict("records"):
+        yield {
+            "experiment": name,
+            "quantity": "enlargement",
+            "definition": row["of"],
+            "aggregate": row["aggregate"],
+            "value": row["value"],
+            "unit": row["unit"],
+            "paper_value": paper.get("amplification_euclidean"),
+        }
+
+
 def certified_rows(name, record, paper):
-    """Certified shares, and the radius at which the paper's share is attained, in long form."""
+    """Certified shares, and the radii at which the paper's share is attained, in long form."""
     at = record["at_paper_share"]["natural"] or {}
-    one = record["share_at_one_deletion"]
+    euclidean_at = record["at_paper_share"]["euclidean"] or {}
+    one, tenth = record["share_at_one_deletion"], record["share_at_tenth_of_deletion"]
     natural, euclidean = paper.get("certified_natural"), paper.get("certified_euclidean")
     target = f"natural certifies {100 * record['paper_share']:g} %"
+    euclidean_target = target.replace("natural", "Euclidean")
 
     def times_100(share):
         return None if share is None else 100 * share
@@ -73,6 +97,16 @@ def certified_rows(name, record, paper):
         ),
         ("epsilon_natural", target, at.get("epsilon"), "natural distance", None),
         ("deletions_natural", target, at.get("deletions"), "deletions", None),
+        ("deletions_euclidean", euclidean_target, euclidean_at.get("deletions"), "deletions", None),
+        (
+            "radius_ratio",
+            "natural over Euclidean at as large a share",
+            record["natural_over_euclidean_radius"],
+            "ratio",
+            None,
+        ),
+        ("certified_natural", "a tenth of a deletion", times_100(tenth["natural"]), "%", None),
+        ("certified_euclidean", "a tenth of a deletion", times_100(tenth["euclidean"]), "%", None),
         ("certified_natural", "one deletion", times_100(one["natural"]), "%", None),
         ("certified_euclidean", "one deletion", times_100(one["euclidean"]), "%", None),
     ]
@@ -88,8 +122,23 @@ def certified_rows(name, record, paper):
         }
 
 
+def nearest(values, paper):
+    """Name of the aggregate that is nearest to the paper's number by its ratio, or a dash.
+
+    Parameters
+    ----------
+    values : dict of str to float
+        Aggregates by name, above zero.
+    paper : float
+        NaN if the paper gives none.
+    """
+    if np.isnan(paper):
+        return NONE
+    return min(values, key=lambda name: abs(np.log(values[name] / paper)))
+
+
 def display_lipschitz(long):
-    """Constants as a table to read: an aggregate a column, the paper's number last."""
+    """Constants as a table to read: an aggregate a column, then the paper's number."""
     names = {
         ("lipschitz_euclidean", "gradient"): "Euclidean L, 2‖Q⁻¹φₜ‖‖Q⁻¹φᵢ‖ max‖φ‖",
         ("lipschitz_euclidean", "spectral"): "Euclidean L, 2‖φₜ‖‖φᵢ‖ max‖φ‖/λ²",
@@ -106,12 +155,45 @@ def display_lipschitz(long):
                 & (long["definition"] == definition)
             ].set_index("aggregate")
             unit = part["unit"].iloc[0]
-            cells = {name: plain(part["value"][name], unit) for name in AGGREGATES}
-            paper = plain(part["paper_value"].iloc[0], unit)
-            rows.append({"experiment": experiment, "quantity": title} | cells | {"paper": paper})
+            values = {name: part["value"][name] for name in AGGREGATES}
+            cells = {name: plain(value, unit) for name, value in values.items()}
+            paper = part["paper_value"].iloc[0]
+            cells |= {"paper": plain(paper, unit), "nearest to the paper": nearest(values, paper)}
+            rows.append({"experiment": experiment, "quantity": title} | cells)
     frame = pd.DataFrame(rows)
     frame.attrs["text_columns"] = 2
     return frame
+
+
+def display_enlargement(long):
+    """How many times as large Q⁻¹ makes slopes and constants: an aggregate a column."""
+    columns = {"max": "max", "mean": "mean", "median": "median"}
+    columns |= {"p10": "lower decile", "p90": "upper decile"}
+    rows = []
+    for experiment in long["experiment"].unique():
+        for of, title in ENLARGED.items():
+            part = long[(long["experiment"] == experiment) & (long["definition"] == of)]
+            value, unit = part.set_index("aggregate")["value"], part["unit"].iloc[0]
+            cells = {title: plain(value.get(name), unit) for name, title in columns.items()}
+            cells["paper"] = plain(part["paper_value"].iloc[0], unit)
+            rows.append({"experiment": experiment, "enlarged by Q⁻¹": title} | cells)
+    frame = pd.DataFrame(rows)
+    frame.attrs["text_columns"] = 2
+    return frame
+
+
+def display_radii(records):
+    """The radius, in deletions, at which each metric certifies as many pairs as the paper."""
+    rows = []
+    for name, record in records.items():
+        at = record["at_paper_share"]
+        radii = {
+            title: plain(at[metric] and at[metric]["deletions"], "deletions")
+            for metric, title in {"euclidean": "Euclidean", "natural": "natural"}.items()
+        }
+        ratio = plain(record["natural_over_euclidean_radius"], "ratio")
+        rows.append({"experiment": name} | radii | {"natural over Euclidean": ratio})
+    return pd.DataFrame(rows)
 
 
 def display_certified(records, papers):
@@ -128,7 +210,7 @@ def display_certified(records, papers):
             radii = plain(at["epsilon"], "natural distance"), plain(at["deletions"], "deletions")
         else:
             radii = ("share not attained",) * 2
-        one = record["share_at_one_deletion"]
+        one, tenth = record["share_at_one_deletion"], record["share_at_tenth_of_deletion"]
         for where, radius, euclidean, natural, (paper_euclidean, paper_natural) in (
             (
                 *("same ε in both units", radii[0]),
@@ -137,6 +219,10 @@ def display_certified(records, papers):
             (
                 *("same number of deletions", radii[1]),
                 *(record["euclidean_share_at_same_deletions"], attained, (None, None)),
+            ),
+            (
+                *("a tenth of a deletion", plain(0.1, "deletions")),
+                *(tenth["euclidean"], tenth["natural"], (None, None)),
             ),
             (
                 *("one deletion", plain(1, "deletions")),
@@ -188,9 +274,12 @@ def main(smk):
     heads = [read_json(path) for path in smk.input.heads]
     long = pd.DataFrame(
         row
-        for name, path in zip(names, smk.input.lipschitz, strict=True)
+        for name, path, enlarged in zip(
+            names, smk.input.lipschitz, smk.input.enlargements, strict=True
+        )
         for rows in (
             lipschitz_rows(name, read_csv(path), papers[name]),
+            enlargement_rows(name, read_csv(enlarged), papers[name]),
             certified_rows(name, records[name], papers[name]),
         )
         for row in rows
@@ -200,7 +289,13 @@ def main(smk):
         "Lipschitz constants over all pairs of test and training points": display_lipschitz(
             long[long["aggregate"] != ""]
         ),
+        "How many times as large Q⁻¹ makes Euclidean slopes and constants": display_enlargement(
+            long[long["quantity"] == "enlargement"]
+        ),
         "Pairs of training points whose order is certified": display_certified(records, papers),
+        "Radius, in deletions, at which as many are certified as in the paper": display_radii(
+            records
+        ),
         "Setting": display_setting(names, spectra, heads, papers),
     }
     write_csv(smk.output.csv, long)

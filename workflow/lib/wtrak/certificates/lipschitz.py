@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wtrak.errors import WtrakError
+
 
 @dataclass(frozen=True)
 class Lipschitz:
@@ -34,6 +36,11 @@ class Lipschitz:
     def median(self):
         """Median over all pairs, exactly: see `median_of_products`."""
         return median_of_products(self.test, self.train)
+
+    def quantile(self, q):
+        """The smallest value that at least a share q of all pairs does not exceed, exactly."""
+        rank = max(q * len(self.test) * len(self.train), 1)
+        return product_of_rank(self.test, self.train, rank)
 
 
 def capped(self_influence_test, self_influence_train):
@@ -97,8 +104,56 @@ def euclidean_spectral(norms_test, norms_train, smallest_eigenvalue):
     return Lipschitz(factor * norms_test, norms_train)
 
 
+def enlargement(inverse_norms_test, inverse_norms_train, norms_test, norms_train):
+    """How many times as large Q⁻¹ makes the Euclidean constant of each pair.
+
+    Without Q⁻¹ the constant of `euclidean_gradient` is 2·‖φ_t‖·‖φ_i‖·max_j‖φ_j‖. The ratio is
+    (‖Q⁻¹φ_t‖/‖φ_t‖)·(‖Q⁻¹φ_i‖/‖φ_i‖). Each factor is by how much Q⁻¹ enlarges the steepest slope
+    of the score in the other point's φ, and lies between 1/λ_max and 1/λ_min.
+
+    Parameters
+    ----------
+    inverse_norms_test, inverse_norms_train : numpy.ndarray, shapes (m,) and (n,)
+        ‖Q⁻¹φ‖.
+    norms_test, norms_train : numpy.ndarray, shapes (m,) and (n,)
+        ‖φ‖. Points whose φ is zero are left out: their constants are zero, with Q⁻¹ and without.
+
+    Returns
+    -------
+    Lipschitz
+        Factors of the ratio, in units of 1/|φ|² each; the ratio is in units of 1/|φ|⁴.
+
+    Raises
+    ------
+    WtrakError
+        If φ is zero at all test or all training points.
+    """
+    factors = []
+    for inverse, plain in ((inverse_norms_test, norms_test), (inverse_norms_train, norms_train)):
+        known = plain > 0
+        if not known.any():
+            raise WtrakError(
+                "all gradients are zero, so Q⁻¹ enlarges none; change the experiment's head or "
+                "gradient"
+            )
+        factors.append(inverse[known] / plain[known])
+    return Lipschitz(*factors)
+
+
 def median_of_products(a, b):
     """Median of all products a_i·b_j of non-negative vectors, without forming them.
+
+    It is exact up to the rounding of one product.
+    """
+    total = len(a) * len(b)
+    ranks = (total + 1) // 2, total // 2 + 1
+    return 0.5 * sum(product_of_rank(a, b, rank) for rank in ranks)
+
+
+def product_of_rank(a, b, rank):
+    """The product a_i·b_j of a rank in rising order, from 1, of non-negative vectors.
+
+    A rank that is no whole number is rounded up.
 
     Counts the products up to x in O(len(a)·log len(b)) and bisects on x over the ordered
     representable floats, so the answer is exact up to the rounding of one product.
@@ -106,21 +161,17 @@ def median_of_products(a, b):
     a, b = np.asarray(a, dtype=np.float64), np.sort(np.asarray(b, dtype=np.float64))
     positive = a[a > 0]
     zeros = (len(a) - len(positive)) * len(b)
-    total = len(a) * len(b)
 
     def count_up_to(x):
         with np.errstate(over="ignore"):  # infinity is the right bound then
             return zeros + int(np.searchsorted(b, x / positive, side="right").sum())
 
-    def kth(k):
-        # Non-negative floats are ordered as their bit patterns are.
-        low, high = -1, int(np.float64(a.max() * b[-1] * (1 + 1e-15)).view(np.int64))
-        while high - low > 1:
-            middle = (low + high) // 2
-            if count_up_to(np.int64(middle).view(np.float64)) >= k:
-                high = middle
-            else:
-                low = middle
-        return float(np.int64(high).view(np.float64))
-
-    return 0.5 * (kth((total + 1) // 2) + kth(total // 2 + 1))
+    # Non-negative floats are ordered as their bit patterns are.
+    low, high = -1, int(np.float64(a.max() * b[-1] * (1 + 1e-15)).view(np.int64))
+    while high - low > 1:
+        middle = (low + high) // 2
+        if count_up_to(np.int64(middle).view(np.float64)) >= rank:
+            high = middle
+        else:
+            low = middle
+    return float(np.int64(high).view(np.float64))
