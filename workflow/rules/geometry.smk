@@ -188,6 +188,7 @@ rule fig2_spectrum:
         spectra=plan.of_experiments("results/experiments/{experiment}/spectrum.csv"),
         records=plan.of_experiments("results/experiments/{experiment}/spectrum.json"),
         amplifications=plan.of_experiments("results/experiments/{experiment}/amplification.csv"),
+        enlargements=plan.of_experiments("results/experiments/{experiment}/enlargement.csv"),
         provenance=plan.records(),
     output:
         **figure("fig2_spectrum", "Fig. 2: spectrum and amplification"),

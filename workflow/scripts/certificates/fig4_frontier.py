@@ -38,6 +38,23 @@ def draw(axis, frontier, column):
         )
 
 
+def mark_radius(axis, deletions, color):
+    """Mark the radius at which a metric certifies the paper's share, with its number."""
+    axis.axvline(deletions, color=color, linewidth=0.8, linestyle=":")
+    axis.annotate(
+        number(deletions, 2),
+        (deletions, 0.04),
+        xycoords=("data", "axes fraction"),
+        xytext=(-3, 0),
+        textcoords="offset points",
+        rotation=90,
+        ha="right",
+        va="bottom",
+        fontsize=7.5,
+        color=color,
+    )
+
+
 def main(smk):
     set_style()
     names = smk.params.experiments
@@ -77,6 +94,18 @@ def main(smk):
                 va="bottom",
                 fontsize=7.5,
                 color=NEUTRAL,
+            )
+        for metric, at in record["at_paper_share"].items():
+            if at:
+                mark_radius(right, at["deletions"], METRICS[metric][0])
+        if record["natural_over_euclidean_radius"]:
+            right.annotate(
+                f"{number(record['natural_over_euclidean_radius'], 2)} times",
+                (record["at_paper_share"]["natural"]["deletions"], target),
+                xytext=(3, 2),
+                textcoords="offset points",
+                fontsize=7.5,
+                color=METRICS["natural"][0],
             )
         right.axvline(1.0, color="black", linewidth=0.8)
         right.annotate(

@@ -129,10 +129,10 @@ def nearest(values, paper):
     ----------
     values : dict of str to float
         Aggregates by name, above zero.
-    paper : float
-        NaN if the paper gives none.
+    paper : float or None
+        None or NaN if the paper gives none.
     """
-    if np.isnan(paper):
+    if pd.isna(paper):
         return NONE
     return min(values, key=lambda name: abs(np.log(values[name] / paper)))
 

@@ -2,7 +2,8 @@
 
 The worst case is a test gradient along e_k: then the score moves by 1/λ_k per unit in the Euclidean
 metric, and by 1 in the natural metric. This script computes the same for the test gradients of one
-experiment.
+experiment. It is no upper limit of what they meet: the steepest step is along Q⁻¹φ_t, which is no
+eigenvector (`wtrak.certificates.lipschitz.enlargement`).
 """
 
 import numpy as np

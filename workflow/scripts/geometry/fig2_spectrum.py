@@ -23,10 +23,11 @@ def main(smk):
         smk.input.spectra,
         smk.input.records,
         smk.input.amplifications,
+        smk.input.enlargements,
         strict=True,
     )
     ridges = set()
-    for position, (name, spectrum, record, amplification) in enumerate(inputs):
+    for position, (name, spectrum, record, amplification, enlarged) in enumerate(inputs):
         record = read_json(record)
         spectrum = read_csv(spectrum)
         full = spectrum[spectrum["space"] == "full"]
@@ -44,6 +45,13 @@ def main(smk):
                 linewidth=0.4,
                 alpha=0.5,
             )
+        enlarged = read_csv(enlarged).set_index(["of", "aggregate"])["value"]
+        right.axhline(
+            enlarged["test_point", "median"],
+            color=style["color"],
+            linewidth=0.9,
+            linestyle=(0, (6, 2)),
+        )
         ridges.add(record["ridge"])
     for ridge in sorted(ridges):
         left.axhline(ridge, color=NEUTRAL, linewidth=0.9, linestyle=":")
@@ -69,7 +77,9 @@ def main(smk):
         fontsize=7.5,
     )
     right.annotate(
-        "Euclidean metric: 1/λ$_k$\nthin: median over test points",
+        "Euclidean metric: 1/λ$_k$\n"
+        "dashed: steepest step, median test point\n"
+        "thin: step along e$_k$ alone, median test point",
         (0.97, 0.72),
         xycoords="axes fraction",
         ha="right",

@@ -15,17 +15,27 @@ from wtrak.reporting.plotting import (
     set_style,
 )
 
-# Columns of distance and self-influence, and the title of each panel.
+# Columns of distance and self-influence of each panel.
 PANELS = [
-    ("distance", "si_predicted", "predicted label"),
-    ("distance_of_directions", "si_predicted", "predicted label"),
-    ("distance_of_directions", "si_true_label", "true label"),
+    ("distance", "si_predicted"),
+    ("distance_of_directions", "si_predicted"),
+    ("distance_of_directions", "si_true_label"),
 ]
+# Columns of self-influence, and the label at which each is taken.
+LABELS = {"si_true_label": "true label", "si_predicted": "predicted label"}
 DISTANCES = {"distance": "distance", "distance_of_directions": "distance of directions"}
 # Number of points drawn for each set. Correlations and medians use all points.
 DRAWN = 400
 # Background of text that lies over points.
 LEGIBLE = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.0}
+
+
+def correlations(test, distance):
+    """Text with Spearman's ρ of the distance with self-influence of test points at each label."""
+    rho = {
+        label: spearmanr(test[distance], test[column]).statistic for column, label in LABELS.items()
+    }
+    return "test points:\n" + "\n".join(f"ρ = {value:.2f}, {at}" for at, value in rho.items())
 
 
 def draw(axis, frame, distance, column, colors):
@@ -64,10 +74,9 @@ def draw(axis, frame, distance, column, colors):
         fontsize=7.5,
         bbox=LEGIBLE,
     )
-    rho = spearmanr(test[distance], test[column]).statistic
     over = int((test[column] > test["cap"]).sum())
     axis.annotate(
-        f"test points: ρ = {rho:.2f}\n{over:,} of {len(test):,} capped",
+        f"{correlations(test, distance)}\n{over:,} of {len(test):,} capped",
         (0.03, 0.03),
         xycoords="axes fraction",
         fontsize=7,
@@ -91,15 +100,15 @@ def main(smk):
         frame = read_csv(ood)
         foreign = [name for name in frame["set"].unique() if name != "test"]
         colors = {"test": NEUTRAL} | dict(zip(foreign, EXPERIMENTS, strict=False))
-        for axis, (distance, column, title) in zip(row, PANELS, strict=True):
+        for axis, (distance, column) in zip(row, PANELS, strict=True):
             draw(axis, frame, distance, column, colors)
             axis.set_yscale("log")
             # Confident predictions have self-influences near zero, which would stretch the axis.
             values = frame["si_predicted"].dropna()
             axis.set_ylim(bottom=max(np.quantile(values, 0.02), 1e-6))
-            axis.set_title(title)
+            axis.set_title(LABELS[column])
         row[0].set_ylabel(f"{smk.params.labels[name]}\nself-influence")
-    for axis, (distance, _, _) in zip(axes[-1], PANELS, strict=True):
+    for axis, (distance, _) in zip(axes[-1], PANELS, strict=True):
         axis.set_xlabel(f"{DISTANCES[distance]} to neighbour {smk.params.neighbours}")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     legend = figure.legend(handles, labels, loc="outside upper center", ncols=6, markerscale=3)
