@@ -1,5 +1,7 @@
 """Figure 4: share of certified pairs against ε as a bare number, and in deletions."""
 
+import math
+
 import matplotlib.pyplot as plt
 
 from wtrak.job.io import read_csv, read_json
@@ -13,6 +15,7 @@ from wtrak.reporting.plotting import (
 )
 from wtrak.reporting.tables import number
 
+ARROW = {"arrowstyle": "<->", "color": NEUTRAL, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
 METRICS = {"euclidean": (EUCLIDEAN, "--", "s"), "natural": (NATURAL, "-", "o")}
 
 
@@ -43,7 +46,7 @@ def mark_radius(axis, deletions, color):
     axis.axvline(deletions, color=color, linewidth=0.8, linestyle=":")
     axis.annotate(
         number(deletions, 2),
-        (deletions, 0.04),
+        (deletions, 0.12),
         xycoords=("data", "axes fraction"),
         xytext=(-3, 0),
         textcoords="offset points",
@@ -99,13 +102,16 @@ def main(smk):
             if at:
                 mark_radius(right, at["deletions"], METRICS[metric][0])
         if record["natural_over_euclidean_radius"]:
+            ends = [at["deletions"] for at in record["at_paper_share"].values()]
+            right.annotate("", (ends[0], target), (ends[1], target), arrowprops=ARROW)
             right.annotate(
                 f"{number(record['natural_over_euclidean_radius'], 2)} times",
-                (record["at_paper_share"]["natural"]["deletions"], target),
-                xytext=(3, 2),
+                (math.sqrt(ends[0] * ends[1]), target),
+                xytext=(0, 3),
                 textcoords="offset points",
+                ha="center",
                 fontsize=7.5,
-                color=METRICS["natural"][0],
+                color=NEUTRAL,
             )
         right.axvline(1.0, color="black", linewidth=0.8)
         right.annotate(

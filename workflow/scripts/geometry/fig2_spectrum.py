@@ -80,10 +80,11 @@ def main(smk):
         "Euclidean metric: 1/λ$_k$\n"
         "dashed: steepest step, median test point\n"
         "thin: step along e$_k$ alone, median test point",
-        (0.97, 0.72),
+        (0.97, 0.57),
         xycoords="axes fraction",
         ha="right",
         fontsize=7.5,
+        bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.0},
     )
     for axis in (left, right):
         axis.set_yscale("log")

@@ -109,7 +109,7 @@ def main(smk):
             axis.set_title(LABELS[column])
         row[0].set_ylabel(f"{smk.params.labels[name]}\nself-influence")
     for axis, (distance, _) in zip(axes[-1], PANELS, strict=True):
-        axis.set_xlabel(f"{DISTANCES[distance]} to neighbour {smk.params.neighbours}")
+        axis.set_xlabel(f"{DISTANCES[distance]}\nto neighbour {smk.params.neighbours}")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     legend = figure.legend(handles, labels, loc="outside upper center", ncols=6, markerscale=3)
     for handle in legend.legend_handles:
