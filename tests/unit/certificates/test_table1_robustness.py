@@ -82,7 +82,7 @@ def test_enlargements_and_radii_are_shown(tmp_path, monkeypatch):
     rows = long[long["quantity"] == "enlargement"].set_index(["definition", "aggregate"])
     assert rows["value"]["pair", "median"] == 200 and rows["value"]["training_point", "p10"] == 10
     assert (rows["paper_value"] == 1e4).all() and len(rows) == 18
-    value = shown.set_index(["part", "label", "column"])["value"]
+    value = shown.set_index(["part", "label", "column"]).sort_index()["value"]
     (part,) = [name for name in shown["part"].unique() if name.startswith("How many times")]
     for of, scale in {"pair": 100, "test_point": 1, "training_point": 10}.items():
         label = f"my data, {script.ENLARGED[of]}"

@@ -1,6 +1,7 @@
 """Foreign inputs, and distances and leverages against brute force."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from wtrak.geometry.ood import (
@@ -113,3 +114,16 @@ def test_bins_have_medians():
     centres, medians = binned_medians(x, x**2, 2)
     np.testing.assert_allclose(centres, [1, 11])
     np.testing.assert_allclose(medians, [1, 121])
+
+
+def test_figure_prints_the_correlation_at_each_label():
+    """Figure and table would give two numbers for one thing, without saying of which label."""
+    from scipy.stats import spearmanr
+
+    import fig3_ood
+
+    rng = np.random.default_rng(3)
+    test = pd.DataFrame(rng.random((50, 3)), columns=["distance", *fig3_ood.LABELS])
+    text = fig3_ood.correlations(test, "distance")
+    for column, label in fig3_ood.LABELS.items():
+        assert f"ρ = {spearmanr(test['distance'], test[column]).statistic:.2f}, {label}" in text
