@@ -221,7 +221,7 @@ def test_algorithm_1_as_printed_is_the_vectorised_form():
     """What is timed, and what is shown, would be two things."""
     model = fitted("logistic")
     distances = example_distances(model.x, model.y, label_cost(model.x), "logistic")
-    printed = algorithm_1(model, TEST, 1.0, distances, 0.3)
+    printed = list(algorithm_1(model, TEST, 1.0, distances, 0.3))
     s = evaluate(model, sensitivity(model, TEST, 1.0, "paper"), model.x, model.y)
     nominal = influences(model, TEST[None], np.array([1.0]))[0]
     half = 0.3 * lipschitz_over_pairs(s, distances)
@@ -291,4 +291,5 @@ def test_algorithm_1_on_three_points(duplicate):
         close[pair] = close[pair[::-1]] = 1e-3
         slope = np.abs(s[:, pair[0]] - s[:, pair[1]]) / 1e-3
         expected = np.stack([nominal - 0.2 * slope, nominal + 0.2 * slope], axis=1)
-        np.testing.assert_allclose(algorithm_1(model, test, 1.0, close, 0.2), expected, rtol=1e-7)
+        found = list(algorithm_1(model, test, 1.0, close, 0.2))
+        np.testing.assert_allclose(found, expected, rtol=1e-7)

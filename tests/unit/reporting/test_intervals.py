@@ -5,7 +5,11 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from wtrak.errors import WtrakError
-from wtrak.reporting.intervals import mean_with_interval, share_with_interval
+from wtrak.reporting.intervals import (
+    mean_share_with_interval,
+    mean_with_interval,
+    share_with_interval,
+)
 
 
 def test_interval_is_students():
@@ -15,6 +19,19 @@ def test_interval_is_students():
     assert half == pytest.approx(2.776445 * np.sqrt(2.5) / np.sqrt(5), rel=1e-6)
     assert np.isnan(mean_with_interval([1.0])[1])
     assert mean_with_interval([1.0, 3.0])[1] == pytest.approx(12.706205 * np.sqrt(2 / 2), rel=1e-6)
+
+
+def test_interval_of_a_mean_share_is_students_within_0_and_1():
+    """A coverage of 99 % would be given up to 101 %."""
+    for confidence in (0.8, 0.95):
+        mean, half = mean_with_interval([0.4, 0.5, 0.9], confidence)
+        found = mean_share_with_interval([0.4, 0.5, 0.9], confidence)
+        assert found == pytest.approx((mean, max(mean - half, 0), min(mean + half, 1)))
+    inside = mean_share_with_interval([0.5, 0.5, 0.6])
+    assert 0 < inside[1] < inside[0] < inside[2] < 1
+    assert mean_share_with_interval([1.0, 1.0, 0.97])[2] == 1.0
+    assert mean_share_with_interval([0.0, 0.0, 0.03])[1] == 0.0
+    assert np.isnan(mean_share_with_interval([0.4])[1:]).all()
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])

@@ -17,6 +17,21 @@ def mean_with_interval(values, confidence=0.95):
     return float(values.mean()), float(quantile * values.std(ddof=1) / np.sqrt(n))
 
 
+def mean_share_with_interval(values, confidence=0.95):
+    """Mean over seeds of a share, and the ends of its Student interval, cut off at 0 and 1.
+
+    For shares of cases that are not independent within a seed; NaN ends for one seed. A cut-off
+    interval covers as often, since the mean lies in [0, 1].
+
+    Returns
+    -------
+    mean, low, high : float
+    """
+    mean, half = mean_with_interval(values, confidence)
+    low, high = np.clip([mean - half, mean + half], 0.0, 1.0)
+    return mean, float(low), float(high)
+
+
 def share_with_interval(hits, n, confidence=0.95):
     """Share of n independent cases that are hits, and its Wilson interval, within [0, 1].
 
