@@ -1,5 +1,6 @@
 """What the rules for convex models write, from tables to attacks, and what they make of it."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +24,7 @@ from wtrak.convex.error_orders import derivative_error, slopes_of
 from wtrak.convex.models import fit
 from wtrak.convex.wrif import evaluate, influences, sensitivity
 from wtrak.job.io import load_arrays
-from wtrak.reporting.intervals import share_with_interval
+from wtrak.reporting.intervals import mean_share_with_interval, share_with_interval
 
 TASKS = {
     "breast_cancer": {"data": "breast_cancer", "model": "logistic", "penalty": 0.01},
@@ -349,6 +350,19 @@ def test_a_domain_constant_that_fails_once_is_counted_once():
     assert rows["left_domain_ever"]["value"] == 1 / 4
     assert rows["left_domain_ever"]["high"] == share_with_interval(1, 4)[2]
     assert rows["found_over_pairs"]["value"] == 3 and rows["domain_over_pairs"]["value"] == 5
+
+
+def test_error_bars_of_coverage_stay_within_100_percent():
+    """A reader would see more than all influences covered."""
+    part = pd.DataFrame({"n_train": 3 * [25] + 3 * [50] + [90], "covered": [1, 1, 0.97] * 2 + [1]})
+    _, axis = plt.subplots()
+    loo_coverage_script.draw(axis, part, loo_coverage_script.coverage_of, 100.0)
+    (bars,) = axis.containers
+    np.testing.assert_allclose(bars[0].get_ydata(), [99, 99, 100])
+    ends = np.array(bars[2][0].get_segments())[:, :, 1]
+    low = 100 * mean_share_with_interval([1, 1, 0.97])[1]
+    np.testing.assert_allclose(ends, [[low, 100], [low, 100], [100, 100]])
+    plt.close()
 
 
 def test_figures_and_table_are_drawn(folder):
