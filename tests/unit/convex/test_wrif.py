@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from problems import convex_problem
+from wtrak.convex import wrif
 from wtrak.convex.models import MODELS, fit, gradients
 from wtrak.convex.searches import steepest_slope
 from wtrak.convex.wrif import (
@@ -228,6 +229,23 @@ def test_algorithm_1_as_printed_is_the_vectorised_form():
     np.testing.assert_allclose(
         printed, np.column_stack([nominal - half, nominal + half]), rtol=1e-8
     )
+
+
+def test_largest_slope_is_that_over_all_pairs():
+    """Pairs between blocks of rows, or slopes below 1, would be lost."""
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((40, 2))
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    values = np.zeros(40)
+    for j, k in ((0, 1), (0, 39), (15, 16), (17, 38), (38, 39)):
+        # Alone of all points, the two have values.
+        values[:] = 0
+        values[j], values[k] = 1e-3, -1e-3
+        pairs = itertools.combinations(range(40), 2)
+        slopes = [abs(values[a] - values[b]) / distances[a, b] for a, b in pairs]
+        found = wrif._largest_slope(values, wrif._inverse(distances))
+        assert found == pytest.approx(max(slopes), rel=1e-12)
+        assert found == wrif._largest_slope(-values, wrif._inverse(distances))
 
 
 # --- leave-one-out ---
