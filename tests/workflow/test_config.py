@@ -349,6 +349,7 @@ BROKEN_REFERENCES = {
     ),
     "a gap of another model": ("robustness_gap.task", "wine", "not a task of the logistic model"),
     "a reversed range of steps": ("wrif.orders.step_range", [0.1, 0.01], "not below 0.01"),
+    "radii in no order": ("wrif.radii", [1.0, 0.1], "not in rising order"),
     "no such variation": ("assumptions.run", ["size_16"], "adam, adam_1, logit"),
     "no such head of a variation": (
         "assumptions.variations.odd",

@@ -100,6 +100,8 @@ LIMITS = {
     "empty subsets": ("retraining.subsets.share", 0.0003, 0.0004, "rounds to none"),
     "orders": ("wrif.orders.n_train", 423, 422, "442 examples of diabetes"),
     "coverage": ("wrif.coverage.n_train", [441], [440, 9999], "442 examples of diabetes"),
+    "support": ("wrif.support.n_train", 441, 440, "442 examples of diabetes"),
+    "solved": ("wrif.support.n_points", 51, 50, "more than n_train, 50"),
     "attacks": ("wrif.attacks.n_train", 441, 440, "442 examples of diabetes"),
     "attacked": ("wrif.attacks.n_points", 51, 50, "more than n_train, 50"),
     "a gap": ("robustness_gap.n_train", 570, 569, "569 examples of breast_cancer"),

@@ -85,6 +85,35 @@ rule wrif_coverage:
         "../scripts/convex/wrif_coverage.py"
 
 
+rule wrif_support:
+    input:
+        data="results/convex/{task}/data.safetensors",
+    output:
+        "results/convex/{task}/support.csv",
+    log:
+        "results/logs/wrif_support/{task}.log",
+    benchmark:
+        "results/benchmarks/wrif_support/{task}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 2
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(30),
+    params:
+        code=code("convex/wrif_support.py"),
+        task=task_of,
+        seed=config["wrif"]["seed"],
+        n_train=config["wrif"]["support"]["n_train"],
+        n_test=config["wrif"]["support"]["n_test"],
+        n_points=config["wrif"]["support"]["n_points"],
+        radii=config["wrif"]["radii"],
+    message:
+        "Solve for the worst distributions on the training points of {wildcards.task}"
+    script:
+        "../scripts/convex/wrif_support.py"
+
+
 rule wrif_attacks:
     input:
         data="results/convex/{task}/data.safetensors",
@@ -107,8 +136,9 @@ rule wrif_attacks:
         n_train=config["wrif"]["attacks"]["n_train"],
         n_test=config["wrif"]["attacks"]["n_test"],
         n_points=config["wrif"]["attacks"]["n_points"],
+        radii=config["wrif"]["radii"],
     message:
-        "Search for the worst distributions near {wildcards.task}"
+        "Move points of {wildcards.task} to where they change an influence the most"
     script:
         "../scripts/convex/wrif_attacks.py"
 
@@ -123,15 +153,17 @@ rule wrif_cost:
     conda:
         "../../envs/wtrak.yaml"
     resources:
-        mem_mb=megabytes(1000),
-        runtime=minutes(10),
+        mem_mb=megabytes(2000),
+        runtime=minutes(20),
     params:
         code=code("convex/wrif_cost.py"),
         seed=config["wrif"]["seed"],
         n_train=config["wrif"]["cost"]["n_train"],
         n_features=config["wrif"]["cost"]["n_features"],
+        repeats=config["wrif"]["cost"]["repeats"],
+        seconds=config["wrif"]["cost"]["seconds"],
     message:
-        "Time the computation of robust influence intervals"
+        "Time Algorithm 1"
     script:
         "../scripts/convex/wrif_cost.py"
 
@@ -233,6 +265,7 @@ rule convex_table:
     input:
         orders=of_tasks("results/convex/{task}/orders.csv"),
         coverage=of_tasks("results/convex/{task}/coverage.csv"),
+        support=of_tasks("results/convex/{task}/support.csv"),
         attacks=of_tasks("results/convex/{task}/attacks.csv"),
         cost="results/convex/cost.csv",
     output:
@@ -248,6 +281,6 @@ rule convex_table:
         tasks=plan.tasks(),
         notice=config["notice"],
     message:
-        "Write the table: orders, coverage, attacks and cost for convex models"
+        "Write the table: orders, coverage, worst distributions and cost for convex models"
     script:
         "../scripts/convex/convex_table.py"

@@ -339,19 +339,21 @@ def task_problems(config, plan, name, known):
     if task["model"] not in kinds:
         suited = " or ".join(kinds)
         yield f"{key}.model: {task['model']} does not suit {task['data']}; {suited} does"
-    gap, coverage, attacks = config["robustness_gap"], wrif["coverage"], wrif["attacks"]
+    gap, coverage = config["robustness_gap"], wrif["coverage"]
     asked = {}
     if name in plan["tasks"]:
         asked = {
             "wrif.orders.n_train": wrif["orders"]["n_train"] + wrif["orders"]["n_test"],
             "wrif.coverage.n_train": min(coverage["n_train"]) + coverage["n_test"],
-            "wrif.attacks.n_train": attacks["n_train"] + attacks["n_test"],
         }
-        if attacks["n_points"] > attacks["n_train"]:
-            yield (
-                f"wrif.attacks.n_points: {attacks['n_points']} is more than n_train, "
-                f"{attacks['n_train']}"
-            )
+        for part in ("support", "attacks"):
+            block = wrif[part]
+            asked[f"wrif.{part}.n_train"] = block["n_train"] + block["n_test"]
+            if block["n_points"] > block["n_train"]:
+                yield (
+                    f"wrif.{part}.n_points: {block['n_points']} is more than n_train, "
+                    f"{block['n_train']}"
+                )
     if name == gap["task"]:
         asked["robustness_gap.n_train"] = gap["n_train"]
         if max(round(gap["share"] * gap["n_train"]), 1) > gap["n_train"] - 2:

@@ -132,6 +132,7 @@ def _convex(config):
         for name in config["wrif"]["run"]:
             yield from _missing(config, "wrif.run", name, "wrif.tasks")
     yield from _range("wrif.orders.step_range", config["wrif"]["orders"]["step_range"])
+    yield from _rising("wrif.radii", config["wrif"]["radii"])
     name = config["robustness_gap"]["task"]
     yield from _missing(config, "robustness_gap.task", name, "wrif.tasks")
     if config["wrif"]["tasks"].get(name, {}).get("model", "logistic") != "logistic":

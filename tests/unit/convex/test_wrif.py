@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from problems import convex_problem
+from wtrak.convex import wrif
 from wtrak.convex.models import MODELS, fit, gradients
 from wtrak.convex.searches import steepest_slope
 from wtrak.convex.wrif import (
@@ -221,13 +222,30 @@ def test_algorithm_1_as_printed_is_the_vectorised_form():
     """What is timed, and what is shown, would be two things."""
     model = fitted("logistic")
     distances = example_distances(model.x, model.y, label_cost(model.x), "logistic")
-    printed = algorithm_1(model, TEST, 1.0, distances, 0.3)
+    printed = list(algorithm_1(model, TEST, 1.0, distances, 0.3))
     s = evaluate(model, sensitivity(model, TEST, 1.0, "paper"), model.x, model.y)
     nominal = influences(model, TEST[None], np.array([1.0]))[0]
     half = 0.3 * lipschitz_over_pairs(s, distances)
     np.testing.assert_allclose(
         printed, np.column_stack([nominal - half, nominal + half]), rtol=1e-8
     )
+
+
+def test_largest_slope_is_that_over_all_pairs():
+    """Pairs between blocks of rows, or slopes below 1, would be lost."""
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((40, 2))
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    values = np.zeros(40)
+    for j, k in ((0, 1), (0, 39), (15, 16), (17, 38), (38, 39)):
+        # Alone of all points, the two have values.
+        values[:] = 0
+        values[j], values[k] = 1e-3, -1e-3
+        pairs = itertools.combinations(range(40), 2)
+        slopes = [abs(values[a] - values[b]) / distances[a, b] for a, b in pairs]
+        found = wrif._largest_slope(values, wrif._inverse(distances))
+        assert found == pytest.approx(max(slopes), rel=1e-12)
+        assert found == wrif._largest_slope(-values, wrif._inverse(distances))
 
 
 # --- leave-one-out ---
@@ -291,4 +309,5 @@ def test_algorithm_1_on_three_points(duplicate):
         close[pair] = close[pair[::-1]] = 1e-3
         slope = np.abs(s[:, pair[0]] - s[:, pair[1]]) / 1e-3
         expected = np.stack([nominal - 0.2 * slope, nominal + 0.2 * slope], axis=1)
-        np.testing.assert_allclose(algorithm_1(model, test, 1.0, close, 0.2), expected, rtol=1e-7)
+        found = list(algorithm_1(model, test, 1.0, close, 0.2))
+        np.testing.assert_allclose(found, expected, rtol=1e-7)

@@ -7,7 +7,7 @@ from matplotlib.ticker import NullLocator
 from wtrak.convex.wrif import LEAVE_ONE_OUT
 from wtrak.job.io import read_csv
 from wtrak.job.runtime import run
-from wtrak.reporting.intervals import mean_with_interval
+from wtrak.reporting.intervals import mean_share_with_interval, mean_with_interval
 from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
 from wtrak.reporting.plotting import WIDTH, save_figure, set_style
 
@@ -25,19 +25,34 @@ WIDTHS = {
 }
 
 
-def draw(axis, part, column, scale=1.0, **style):
-    """Draw the mean over resamples with a 95 % interval against n."""
+def draw(axis, part, summary, scale=1.0, **style):
+    """Draw a mean over resamples with the ends of its 95 % interval against n."""
     groups = list(part.groupby("n_train"))
-    summary = np.array([mean_with_interval(group[column]) for _, group in groups])
+    mean, low, high = scale * np.array([summary(group) for _, group in groups]).T
     axis.errorbar(
         [n for n, _ in groups],
-        scale * summary[:, 0],
-        yerr=scale * np.nan_to_num(summary[:, 1]),
+        mean,
+        yerr=np.nan_to_num([mean - low, high - mean]),
         linewidth=1.0,
         markersize=3,
         elinewidth=0.6,
         **style,
     )
+
+
+def coverage_of(group):
+    """Mean coverage with an interval that stays within 0 and 1."""
+    return mean_share_with_interval(group["covered"])
+
+
+def width_of(column):
+    """A function to the mean of a width with its interval."""
+
+    def summary(group):
+        mean, half = mean_with_interval(group[column])
+        return mean, mean - half, mean + half
+
+    return summary
 
 
 def main(smk):
@@ -53,14 +68,14 @@ def main(smk):
         for name, (color, marker, linestyle) in STYLES.items():
             part = at_diameter[at_diameter["definition"] == name]
             style = {"color": color, "marker": marker, "linestyle": linestyle}
-            draw(top, part, "covered", 100.0, label=LEAVE_ONE_OUT[name], **style)
+            draw(top, part, coverage_of, 100.0, label=LEAVE_ONE_OUT[name], **style)
         # The widths are the same for every definition.
         widths = paper[paper["definition"] == "influence"]
         for radius, (radius_label, linestyle) in RADII.items():
             for column, (label, color) in WIDTHS.items():
                 part = widths[widths["radius"] == radius]
                 style = {"color": color, "marker": ".", "linestyle": linestyle}
-                draw(bottom, part, column, label=f"{label}, {radius_label}", **style)
+                draw(bottom, part, width_of(column), label=f"{label}, {radius_label}", **style)
         top.set_title(task, fontsize=8.5)
         sizes = sorted(table["n_train"].unique())
         bottom.set_xscale("log")

@@ -1,11 +1,11 @@
-"""Search distributions in the Wasserstein ball for the largest change of an influence."""
+"""Move one training point where it changes an influence the most: beyond the training points."""
 
 import numpy as np
 import pandas as pd
 
 from wtrak.convex.data import sample
 from wtrak.convex.models import fit, outputs_of
-from wtrak.convex.searches import steepest_point, steepest_slope, worst_on_support
+from wtrak.convex.searches import steepest_point, steepest_slope
 from wtrak.convex.wrif import (
     diameter,
     enclosing_ball,
@@ -16,43 +16,41 @@ from wtrak.convex.wrif import (
     label_cost,
     lipschitz_over_domain,
     lipschitz_over_pairs,
-    refit,
     sensitivity,
 )
 from wtrak.job.io import load_arrays, write_csv
 from wtrak.job.runtime import progress, run
 
 
-def on_support(model, values, distances, epsilon, i, x_test, y_test, nominal):
-    """Largest change of I_i by a distribution on the training points, recomputed exactly."""
-    changes = []
-    for sign in (1.0, -1.0):
-        weights = worst_on_support(sign * values, distances, epsilon, model.weights)
-        moved = refit(model, weights)
-        influence = influence_at(moved, model.x[i], model.y[i], x_test[None], np.array([y_test]))
-        changes.append(abs(influence[0] - nominal))
-    return max(changes)
+def moved_influences(model, i, j, place, epsilons, cost, x_test, y_test):
+    """I_i if mass of training point j moves to a place, for each radius, shape (radii,).
 
-
-def beyond_support(model, kernel, i, j, ball, epsilon, cost, x_test, y_test, nominal, rng):
-    """Change of I_i if mass of one training point moves to the steepest point of the input ball."""
-    x, y, _ = steepest_point(model, kernel, i, j, *ball, cost, rng)
-    apart = example_distances(
-        x[None], np.array([y]), cost, model.kind, (model.x[j : j + 1], model.y[j : j + 1])
-    )[0, 0]
-    mass = min(epsilon / apart, model.weights[j])
-    weights = np.append(model.weights, mass)
-    weights[j] -= mass
-    moved = fit(
-        model.kind,
-        model.penalty,
-        np.vstack([model.x, x]),
-        np.append(model.y, y),
-        weights=weights,
-        initial=model.theta,
-    )
-    influence = influence_at(moved, model.x[i], model.y[i], x_test[None], np.array([y_test]))[0]
-    return abs(influence - nominal)
+    Parameters
+    ----------
+    place : numpy.ndarray, shape (p,), and float
+        Input and label.
+    epsilons : list of float
+        The mass is what the radius allows, and at most that of the point.
+    """
+    x, y = place[0][None], np.array([place[1]])
+    own = (model.x[j : j + 1], model.y[j : j + 1])
+    apart = example_distances(x, y, cost, model.kind, own)[0, 0]
+    out = []
+    for epsilon in epsilons:
+        mass = min(epsilon / apart, model.weights[j])
+        weights = np.append(model.weights, mass)
+        weights[j] -= mass
+        moved = fit(
+            model.kind,
+            model.penalty,
+            np.vstack([model.x, x]),
+            np.append(model.y, y),
+            n_outputs=len(model.theta),
+            weights=weights,
+            initial=model.theta,
+        )
+        out += list(influence_at(moved, model.x[i], model.y[i], x_test[None], np.array([y_test])))
+    return np.array(out)
 
 
 def main(smk):
@@ -63,7 +61,8 @@ def main(smk):
     model = fit(task["model"], task["penalty"], data["x"][train], data["y"][train], n_outputs=k)
     cost = label_cost(model.x)
     distances = example_distances(model.x, model.y, cost, model.kind)
-    epsilon = diameter(distances) / len(train)
+    unit = diameter(distances) / len(train)
+    epsilons = [ratio * unit for ratio in smk.params.radii]
     ball = enclosing_ball(data["x"][np.concatenate([train, test])])
     labels = (model.y.min(), model.y.max())
     rows = []
@@ -72,25 +71,26 @@ def main(smk):
             x_test, y_test = data["x"][t], data["y"][t]
             nominal = influences(model, x_test[None], np.array([y_test]))[0]
             kernel = sensitivity(model, x_test, y_test)
-            values = evaluate(model, kernel, model.x, model.y)
-            pairs = lipschitz_over_pairs(values, distances)
+            pairs = lipschitz_over_pairs(evaluate(model, kernel, model.x, model.y), distances)
             domain = lipschitz_over_domain(model, kernel, *ball, cost, labels)
             for i in rng.choice(len(train), size=smk.params.n_points, replace=False):
                 j = int(rng.integers(len(train)))
-                attack = (model, kernel, i, j, ball, epsilon, cost, x_test, y_test, nominal[i], rng)
-                rows.append(
-                    {
-                        "task": smk.wildcards.task,
-                        "influence": nominal[i],
+                found = steepest_slope(model, kernel, i, *ball, rng)
+                place = steepest_point(model, kernel, i, j, *ball, cost, rng)[:2]
+                moved = moved_influences(model, i, j, place, epsilons, cost, x_test, y_test)
+                about = {"task": smk.wildcards.task, "test_index": t, "train_index": train[i]}
+                about["influence"] = nominal[i]
+                rows += [
+                    about
+                    | {
+                        "radius_ratio": ratio,
                         "half_width_pairs": epsilon * pairs[i],
                         "half_width_domain": epsilon * domain[i],
-                        "half_width_found": epsilon * steepest_slope(model, kernel, i, *ball, rng),
-                        "on_support": on_support(
-                            model, values[i], distances, epsilon, i, x_test, y_test, nominal[i]
-                        ),
-                        "beyond_support": beyond_support(*attack),
+                        "half_width_found": epsilon * found,
+                        "beyond_support": abs(value - nominal[i]),
                     }
-                )
+                    for ratio, epsilon, value in zip(smk.params.radii, epsilons, moved, strict=True)
+                ]
             advance(1)
     write_csv(smk.output[0], pd.DataFrame(rows))
 

@@ -1,4 +1,4 @@
-"""Measure the time of Algorithm 1 as printed, and of a vectorised form, against n and p."""
+"""Measure the time of Algorithm 1 as printed, for one and for all training points, by n and p."""
 
 import time
 
@@ -6,14 +6,7 @@ import numpy as np
 import pandas as pd
 
 from wtrak.convex.models import fit
-from wtrak.convex.wrif import (
-    algorithm_1,
-    evaluate,
-    example_distances,
-    label_cost,
-    lipschitz_over_pairs,
-    sensitivity,
-)
+from wtrak.convex.wrif import algorithm_1, example_distances, label_cost
 from wtrak.job.io import write_csv
 from wtrak.job.runtime import progress, run
 
@@ -25,20 +18,40 @@ def problem(n, p, rng):
     return fit("logistic", 0.01, x[:n], y[:n]), x[n], y[n]
 
 
-def vectorised(model, x_test, y_test, distances):
-    """Do the work of Algorithm 1 with array operations."""
-    kernel = sensitivity(model, x_test, y_test)
-    lipschitz_over_pairs(evaluate(model, kernel, model.x, model.y), distances)
+def timed(model, x_test, y_test, limit):
+    """Run Algorithm 1, distances included, until a time is spent on training points.
 
+    What a training point takes does not depend on the point, so that the time for all of them
+    follows from as many as the limit allows.
 
-def seconds(call, *arguments, repeats=3):
-    """Shortest time of a few calls."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call(*arguments)
-        times.append(time.perf_counter() - start)
-    return min(times)
+    Parameters
+    ----------
+    limit : float
+        Seconds for training points after the first; the first also takes what comes before.
+
+    Returns
+    -------
+    dict
+        seconds_one and seconds_all, for one more and for all training points; timed_points and
+        timed_seconds, over how many points after the first they were measured, and how long.
+    """
+    n, start = len(model.x), time.perf_counter()
+    distances = example_distances(model.x, model.y, label_cost(model.x), model.kind)
+    intervals = algorithm_1(model, x_test, y_test, distances, 0.1)
+    next(intervals)
+    first = last = time.perf_counter()
+    points = 0
+    for _ in intervals:
+        last, points = time.perf_counter(), points + 1
+        if last - first >= limit:
+            break
+    one = (last - first) / points
+    return {
+        "seconds_one": one,
+        "seconds_all": first - start + (n - 1) * one,
+        "timed_points": points,
+        "timed_seconds": last - first,
+    }
 
 
 def main(smk):
@@ -48,13 +61,12 @@ def main(smk):
     rows = []
     with progress(len(sizes), "cost", "sizes") as advance:
         for n, p, varied in sizes:
-            model, x_test, y_test = problem(n, p, rng)
-            distances = example_distances(model.x, model.y, label_cost(model.x), "logistic")
-            printed = seconds(algorithm_1, model, x_test, y_test, distances, 0.1, repeats=1)
-            ours = seconds(vectorised, model, x_test, y_test, distances)
-            for form, value in (("printed", printed), ("vectorised", ours)):
-                about = {"varied": varied, "n_train": n, "n_features": p, "form": form}
-                rows.append(about | {"seconds": value})
+            about = {"varied": varied, "n_train": n, "n_features": p}
+            chosen = problem(n, p, rng)
+            rows += [
+                about | {"repeat": repeat} | timed(*chosen, smk.params.seconds)
+                for repeat in range(smk.params.repeats)
+            ]
             advance(1)
     write_csv(smk.output[0], pd.DataFrame(rows))
 
