@@ -8,7 +8,7 @@ import pytest
 
 from wtrak.certificates.catalogue import CERTIFICATES, of_metric
 from wtrak.job.io import load_arrays, read_csv, read_json
-from wtrak.reporting.claims import NOT_RUN, VERDICTS
+from wtrak.reporting.claims import NO_VERDICT, NOT_RUN, VERDICTS
 
 pytestmark = [] if "WTRAK_RESULTS" in os.environ else pytest.mark.slow
 
@@ -128,8 +128,11 @@ def test_claims_are_decided(results):
     """The ledger would have a hole."""
     ledger = read_csv(results / "tables" / "claims.csv")
     assert ledger["verdict"].isin(VERDICTS).all() and ledger["id"].is_unique
-    decided = ledger[ledger["verdict"] != NOT_RUN]
-    assert len(decided) and decided["value"].notna().all()
+    assert ledger["value"].notna().sum() > 35
+    decided = ledger[~ledger["verdict"].isin([NOT_RUN, NO_VERDICT])]
+    assert decided["value"].notna().all()
+    # A smoke test judges nobody, and any other run judges everything that it has a number for.
+    assert (ledger["verdict"] == NO_VERDICT).mean() in (0, 1)
 
 
 def test_tables_show_numbers(results):

@@ -286,7 +286,8 @@ def short(ledger):
             "verdict": row.verdict,
             "paper": number(row.paper),
             "ours": ours(row),
-            "unit": unit_in_words(row.unit),
+            # Ledgers that were published before units were kept have none.
+            **({"unit": unit_in_words(row.unit)} if "unit" in ledger else {}),
             "where": row.where,
         }
         for row in ledger.itertuples()
