@@ -31,7 +31,10 @@ TARGETS = [
     *(f"{EXPERIMENT}/{name}.csv" for name in ("audit", "amplification", "ood")),
     f"{EXPERIMENT}/lipschitz_tightness.csv",
     "results/retraining/scores/0.safetensors",
-    *(f"results/convex/diabetes/{name}.csv" for name in ("orders", "coverage", "attacks")),
+    *(
+        f"results/convex/diabetes/{name}.csv"
+        for name in ("orders", "coverage", "support", "attacks")
+    ),
 ]
 
 
