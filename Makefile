@@ -60,6 +60,7 @@ suspects: $(READY)
 	$(START) suspects --profile profiles/suspects --workflow-profile none --quiet host reason
 	@echo
 	@echo "All images, the most suspicious first: runs/suspects/results/suspects/own/suspects.csv"
+	@echo "Images that are copies:                runs/suspects/results/copies/own.csv"
 	@echo "The first of them as pictures:         runs/suspects/results/figures/gallery_own.svg"
 	@echo "Files that could not be used:          runs/suspects/results/datasets/own.skipped.csv"
 
