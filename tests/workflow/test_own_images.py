@@ -24,7 +24,10 @@ SPELT_OUT = "two/caf\\udce9.png"
 
 
 def make_folder(folder, n=300, planted=15):
-    """Digits as images of several kinds and sizes, the first `planted` in a wrong class."""
+    """Digits as images of several kinds and sizes, the first `planted` in a wrong class.
+
+    One more is a copy of the last image, as a file of another kind in a wrong class.
+    """
     digits, rng = load_digits(), np.random.default_rng(0)
     wrong = set()
     for count, k in enumerate(rng.permutation(len(digits.target))[:n]):
@@ -39,6 +42,9 @@ def make_folder(folder, n=300, planted=15):
         image.save(path)
         if count < planted:
             wrong.add(path.relative_to(folder).as_posix())
+    copied = folder / NAMES[(label + 1) % 10] / f"{path.stem}_again.tiff"
+    image.save(copied)
+    wrong.add(copied.relative_to(folder).as_posix())
     (folder / "one" / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 no more")
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     (folder / "two" / os.fsdecode(b"caf\xe9.png")).write_bytes(b"named by another system")
@@ -75,7 +81,7 @@ def test_planted_errors_come_first_and_their_class_is_suggested(looked):
     repository, folder, wrong = looked
     results = repository / "runs" / "suspects" / "results"
     frame = pd.read_csv(results / "suspects" / "own" / "suspects.csv")
-    assert len(frame) == 300 and list(frame["rank"]) == list(range(1, 301))
+    assert len(frame) == 301 and list(frame["rank"]) == list(range(1, 302))
     assert all((folder / path).is_file() for path in frame["path"])
     assert (frame["given_label"] == frame["path"].str.split("/").str[0]).all()
     found = frame["path"].isin(wrong)
@@ -84,6 +90,20 @@ def test_planted_errors_come_first_and_their_class_is_suggested(looked):
     assert (frame["suggested_label"] == true)[found].mean() > 0.6
     assert {"self_influence", "loss", "out_of_fold_loss"} <= set(frame)
     assert (results / "figures" / "gallery_own.svg").stat().st_size > 10_000
+
+
+def test_copies_under_two_labels_are_listed_first(looked):
+    """The surest label error would have to be looked for."""
+    repository, folder, _ = looked
+    results = repository / "runs" / "suspects" / "results"
+    table = pd.read_csv(results / "copies" / "own.csv")
+    first = table[table["group"] == table.loc[0, "group"]]
+    assert first["labels_differ"].all()
+    (copied,) = folder.glob("*/*_again.tiff")
+    conflicts = table[table["labels_differ"]]
+    group = conflicts.loc[conflicts["path"].str.endswith(copied.name), "group"]
+    paths = set(conflicts.loc[conflicts["group"].isin(group), "path"])
+    assert {path.split("/")[1][:4] for path in paths} == {copied.name[:4]} and len(paths) == 2
 
 
 def test_files_that_could_not_be_used_are_listed(looked):
