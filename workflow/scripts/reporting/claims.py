@@ -45,9 +45,10 @@ def decided(claim, sources, rules, judged=True):
     paper = float(claim["paper_value"]) if claim["paper_value"] else None
     row = {key: claim[key] for key in ("id", "where", "claim", "kind", "unit", "experiment")}
     row |= {"paper": paper, "value": math.nan, "low": math.nan, "high": math.nan}
-    row |= {"sweep_low": math.nan, "sweep_high": math.nan}
+    row |= {"mean": math.nan, "sweep_low": math.nan, "sweep_high": math.nan}
     if numbers is not None:
         row |= {"value": numbers.value, "low": numbers.low, "high": numbers.high}
+        row |= {"mean": numbers.mean}
         if numbers.sweep:
             row |= dict(zip(("sweep_low", "sweep_high"), numbers.sweep, strict=True))
     row["verdict"] = NO_VERDICT
@@ -73,6 +74,7 @@ def as_text(ledger):
                 "ours": plain(row.value, row.unit)
                 if not ends
                 else Cell(ours(row), row.unit, row.value, **ends),
+                "mean, where ours is a maximum": plain(row.mean, row.unit),
                 "over choices": span(row.sweep_low, row.sweep_high, row.unit),
             }
         )

@@ -51,12 +51,15 @@ class Evidence:
     sweep : tuple of float
         Smallest and largest value over choices that the paper does not state; empty if none are
         varied.
+    mean : float
+        The mean beside a value that is a maximum; NaN without one.
     """
 
     value: float
     low: float = np.nan
     high: float = np.nan
     sweep: tuple = ()
+    mean: float = np.nan
 
     def within(self, least, most):
         """The same with the ends of its interval moved to the limits of the quantity."""
@@ -153,7 +156,8 @@ def evidence(claim, sources):
     claim : dict
         A row of ``paper_claims.csv``. Keys select, column and reduce find our value, sweep_select
         and sweep_column its range over choices. If a single row has columns ``low`` and ``high``,
-        they are the interval. The unit limits the interval (`LIMITS`).
+        they are the interval. The unit limits the interval (`LIMITS`). mean_select finds the mean
+        beside a maximum, in the same column.
     sources : dict of str to str
         Path ``source``, path ``sweep`` if choices are varied, and the name of the ``experiment``.
 
@@ -167,7 +171,8 @@ def evidence(claim, sources):
         If a file is missing, a column does not exist, or `reduced` refuses the values.
     """
     about = {"experiment": sources["experiment"]}
-    rows = selected(table(sources["source"]), claim["select"].format(**about))
+    results = table(sources["source"])
+    rows = selected(results, claim["select"].format(**about))
     if rows.empty:
         return None
     values = values_of(rows, claim["column"])
@@ -182,7 +187,12 @@ def evidence(claim, sources):
         found = values_of(swept, claim["sweep_column"])
         found = found[np.isfinite(found)]
         sweep = (float(found.min()), float(found.max())) if len(found) else ()
-    return Evidence(value, low, high, sweep).within(*LIMITS.get(claim["unit"], (-np.inf, np.inf)))
+    mean = np.nan
+    if claim.get("mean_select"):
+        beside = selected(results, claim["mean_select"].format(**about))
+        mean, _, _ = reduced(values_of(beside, claim["column"]), "value")
+    limits = LIMITS.get(claim["unit"], (-np.inf, np.inf))
+    return Evidence(value, low, high, sweep, mean).within(*limits)
 
 
 def _reached(value, rule):
