@@ -94,6 +94,7 @@ rule refit:
         residuals="results/experiments/{experiment}/residuals.safetensors",
         factor="results/experiments/{experiment}/covariance.safetensors",
         scores="results/experiments/{experiment}/scores.safetensors",
+        cross_leverage="results/experiments/{experiment}/cross_leverage.safetensors",
     output:
         "results/experiments/{experiment}/refit.csv",
     log:

@@ -203,7 +203,7 @@ rule cross_leverage:
         runtime=minutes(30),
     params:
         code=code("certificates/cross_leverage.py"),
-        removals=config["deletions"]["removals"],
+        removals=sorted({*config["deletions"]["removals"], *config["refit"]["removals"]}),
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:

@@ -157,6 +157,15 @@ def test_constants_are_of_the_ball_and_slopes_of_the_panel(tmp_path):
 RECIPE = {"optimizer": "lbfgs", "weight_decay": 1e-2, "gradient_norm": 1e-8, "max_iterations": 500}
 
 
+REFIT_INPUTS = INPUTS | {"dataset": "dataset", "head": "head", "cross_leverage": "bounds"}
+
+
+def save_bounds(folder, n, removals):
+    """Bounds of cross-leverages so large that nothing but a single removal is proved."""
+    bounds = np.where(np.array(removals) > 1, 0.999, 0.0) * np.ones((n, 1))
+    save_arrays(folder / "bounds", {"bounds": bounds, "removals": np.array(removals)})
+
+
 def test_refits_count_the_pairs_that_turn(tmp_path):
     """Flips would be counted of other sets, other pairs, or among all and not the certified."""
     p = Population(tmp_path, n=14, m=3, ridge=1.0)
@@ -168,8 +177,8 @@ def test_refits_count_the_pairs_that_turn(tmp_path):
     given = {"recipe": RECIPE, "gradient": "loss", "test_label": "true_label", "ridge": 1.0}
     given |= {"n_test": 2, "seed": SEED, "n_points": 6, "pairs_per_test": 12, "removals": [1, 3]}
     given |= {"sets_per_size": 2, "block_size": 5, "device": "cpu"}
-    inputs = INPUTS | {"dataset": "dataset", "head": "head"}
-    call(refit_script, tmp_path, {"table": "refit.csv"}, inputs=inputs, **given)
+    save_bounds(tmp_path, 14, [1, 3])
+    call(refit_script, tmp_path, {"table": "refit.csv"}, inputs=REFIT_INPUTS, **given)
     table = pd.read_csv(tmp_path / "refit.csv")
 
     rng = np.random.default_rng(SEED)
@@ -199,8 +208,6 @@ def test_refits_count_the_pairs_that_turn(tmp_path):
         )
         for kind in ("random", "attack"):
             for k in range(2):
-                row = next(rows)
-                assert (row.removed, row.kind, row.set, row.pairs) == (size, kind, k, len(pairs))
                 if kind == "random":
                     removed = rng.choice(others, size=size, replace=False)
                 else:
@@ -212,12 +219,16 @@ def test_refits_count_the_pairs_that_turn(tmp_path):
                     p.features, labels, kept, p.index, p.test.index[:2], settings
                 )
                 anew = np.array([scores[t, i] - scores[t, j] for t, i, j in pairs])
-                assert row.stable == stable.sum()
-                for name, values in {"fixed": after, "refitted": anew}.items():
-                    flip = values * gaps < 0
-                    assert getattr(row, f"flipped_{name}") == flip.sum()
-                    assert getattr(row, f"stable_flipped_{name}") == (flip & stable).sum()
-                    flips += flip.sum()
+                for case, (t, i, j) in enumerate(pairs):
+                    row = next(rows)
+                    assert (row.removed, row.kind, row.set) == (size, kind, k)
+                    points = (row.test_index, row.train_index_i, row.train_index_j)
+                    assert points == (p.test.index[t], p.index[i], p.index[j])
+                    assert row.stable == stable[case]
+                    assert row.proved == (stable[case] and size == 1)
+                    assert row.flipped_fixed == (after[case] * gaps[case] < 0)
+                    assert row.flipped_refitted == (anew[case] * gaps[case] < 0)
+                    flips += row.flipped_fixed + row.flipped_refitted
     assert flips > 0
 
 
@@ -230,6 +241,7 @@ def test_refits_leave_the_panel_alone_or_say_why_not(tmp_path):
     given = {"recipe": RECIPE, "gradient": "loss", "test_label": "true_label", "ridge": 1.0}
     given |= {"n_test": 2, "seed": 0, "n_points": 6, "pairs_per_test": 3, "sets_per_size": 1}
     given |= {"removals": [1], "block_size": 5, "device": "cpu"}
-    inputs = INPUTS | {"dataset": "dataset", "head": "head"}
+    save_bounds(tmp_path, 14, [1, 8, 9])
+    inputs = REFIT_INPUTS
     with pytest.raises(WtrakError, match="8 training points beside the panel"):
         call(refit_script, tmp_path, {"t": "t.csv"}, inputs=inputs, **given | {"removals": [1, 9]})

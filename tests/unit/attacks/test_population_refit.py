@@ -18,7 +18,9 @@ from wtrak.job.io import save_arrays
 
 RECIPE = {"optimizer": "lbfgs", "weight_decay": 1e-2, "gradient_norm": 1e-9, "max_iterations": 500}
 CPU = torch.device("cpu")
-FILES = INPUTS | {"dataset": "dataset", "head": "head"}
+FILES = INPUTS | {"dataset": "dataset", "head": "head", "cross_leverage": "bounds"}
+# Bounds of the cross-leverages by size: another number for each, so that none can be mistaken.
+BOUNDS = {size: 0.7 * (size - 1) / size for size in (1, 2, 3, 5, 6, 7, 8)}
 
 
 def refits(folder, p, monkeypatch, **changes):
@@ -27,6 +29,8 @@ def refits(folder, p, monkeypatch, **changes):
     labels = {"train_labels": rng.integers(3, size=p.n + 4), "test_labels": np.zeros(p.m + 1, int)}
     save_arrays(folder / "dataset", labels, {"classes": ["a", "b", "c"]})
     save_arrays(folder / "head", {"weight": np.zeros((3, 3))})
+    bounds = np.tile(list(BOUNDS.values()), (p.n, 1))
+    save_arrays(folder / "bounds", {"bounds": bounds, "removals": np.array(list(BOUNDS))})
     given = {"recipe": RECIPE, "gradient": "loss", "test_label": "true_label", "ridge": p.ridge}
     given |= {"n_test": 2, "seed": 0, "n_points": 6, "pairs_per_test": 12, "removals": [1, 3]}
     given |= {"sets_per_size": 2, "block_size": 5, "device": "cpu"} | changes
@@ -60,7 +64,7 @@ def expected_rows(p, seen, given):
     refits = iter(seen)
     for size in given["removals"]:
         worst = [np.maximum(np.sort(harm)[-size:], 0).sum() for harm in harms]
-        stable = np.abs(gaps) > worst
+        proved = [proof(p, t, panel[i], panel[j], size) for t, i, j in pairs]
         for kind in ("random", "attack"):
             for k in range(given["sets_per_size"]):
                 if kind == "random":
@@ -70,15 +74,31 @@ def expected_rows(p, seen, given):
                     removed = others[np.argsort(-harm[others])[:size]]
                 kept, scores = next(refits)
                 np.testing.assert_array_equal(kept, np.delete(p.index, removed))
-                row = {"removed": size, "kind": kind, "set": k, "pairs": len(pairs)}
-                row["stable"] = stable.sum()
-                after = [p.gap_without(t, panel[i], panel[j], removed) for t, i, j in pairs]
-                refitted = [scores[t, i] - scores[t, j] for t, i, j in pairs]
-                for name, values in {"fixed": after, "refitted": refitted}.items():
-                    flip = np.multiply(values, gaps) < 0
-                    row[f"flipped_{name}"] = flip.sum()
-                    row[f"stable_flipped_{name}"] = (flip & stable).sum()
-                yield row
+                for row, (t, i, j) in enumerate(pairs):
+                    after = p.gap_without(t, panel[i], panel[j], removed)
+                    yield {
+                        "test_index": p.test.index[t],
+                        "train_index_i": p.index[panel[i]],
+                        "train_index_j": p.index[panel[j]],
+                        "removed": size,
+                        "kind": kind,
+                        "set": k,
+                        "stable": abs(gaps[row]) > worst[row],
+                        "proved": proved[row],
+                        "flipped_fixed": after * gaps[row] < 0,
+                        "flipped_refitted": (scores[t, i] - scores[t, j]) * gaps[row] < 0,
+                    }
+
+
+def proof(p, t, i, j, size):
+    """Whether the removal bound, as it is written down, leaves a pair's order."""
+    c, slack, r = p.psi[i] - p.psi[j], p.n - p.si, BOUNDS[size]
+    gap, x2, y2 = p.a[t] @ c, p.tau[t] ** 2 / slack, (p.psi @ c) ** 2 / slack
+    harm = -np.sign(gap) * p.tau[t] * (p.psi @ c) / slack
+    rows = np.argsort(-harm)[:size]
+    alpha2 = np.sqrt(y2[rows].sum() / x2[rows].sum())
+    effects = (harm + r * (alpha2 * x2 + y2 / alpha2) / 2) / (1 - r**2)
+    return abs(gap) > np.maximum(np.sort(effects)[::-1][:size], 0).sum()
 
 
 @pytest.mark.parametrize("seed", [0, 2, 4])
@@ -88,9 +108,13 @@ def test_sets_and_counts_are_those_of_explicit_inverses(tmp_path, monkeypatch, s
     table, seen, given = refits(tmp_path, p, monkeypatch, removals=[1, 2, 6], seed=seed)
     expected = pd.DataFrame(list(expected_rows(p, seen, given)))
     pd.testing.assert_frame_equal(table, expected, check_dtype=False)
-    by_size = table.groupby("removed")["stable"].first()
-    assert table["pairs"][0] > by_size.iloc[0] > by_size.iloc[-1] > 0
-    assert table["stable_flipped_refitted"].sum() > 0
+    by_size = table.groupby("removed")[["stable", "proved"]].mean()
+    assert 1 > by_size["stable"].iloc[0] > by_size["stable"].iloc[-1] > 0
+    # One removal is exact. Of more the proof covers less than the first order.
+    assert by_size["proved"].iloc[0] == by_size["stable"].iloc[0]
+    assert (table["stable"] | ~table["proved"]).all()
+    assert by_size["proved"].iloc[1:].sum() < by_size["stable"].iloc[1:].sum()
+    assert (table["stable"] & table["flipped_refitted"]).any()
 
 
 def test_a_panel_is_at_most_half_and_everything_else_may_go(tmp_path, monkeypatch):

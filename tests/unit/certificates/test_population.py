@@ -17,6 +17,7 @@ from wtrak.errors import WtrakError
 from wtrak.geometry.scores import whitened
 from wtrak.job.experiment import load_geometry
 from wtrak.job.io import load_arrays, save_arrays
+from wtrak.reporting.panels import error_over_panels, share_from_error
 
 SEED = 5
 
@@ -103,7 +104,8 @@ def test_interval_of_a_share_is_that_of_a_u_statistic(certified):
         held = expected[row["metric"], row["method"]] > row["deletions"]
         by_point = [held[:, (i == k) | (j == k)].mean() for k in range(7)]
         variance = 4 * np.var(by_point, ddof=1) / 7 + np.var(held.mean(axis=1), ddof=1) / 3
-        assert row["half_width"] == pytest.approx(1.96 * np.sqrt(variance), rel=1e-12)
+        expected_ends = share_from_error(row["share"], np.sqrt(variance), 3)
+        assert (row["low"], row["high"]) == pytest.approx(expected_ends, rel=1e-9, abs=1e-12)
 
 
 def test_interval_covers_the_spread_over_panels():
@@ -126,8 +128,8 @@ def test_interval_covers_the_spread_over_panels():
             lambda k: None,
         )
         shares.append(table["share"][0])
-        widths.append(table["half_width"][0])
-    assert np.mean(widths) / (1.96 * np.std(shares)) == pytest.approx(1, abs=0.15)
+        widths.append(table["high"][0] - table["low"][0])
+    assert np.mean(widths) / (2 * 1.96 * np.std(shares)) == pytest.approx(1, abs=0.15)
 
 
 def summarised(radii, n_points, deletions, unit=1.0):
@@ -151,7 +153,9 @@ def test_a_pair_at_its_radius_is_not_certified():
     np.testing.assert_allclose(curve["share"], [2 / 3, 1 / 3])
     np.testing.assert_allclose(table["share"], [2 / 3, 1 / 3])
     # Of one test point only the panel varies: shares of its points are 1/2, 1/2 and 1; 0, ½, ½.
-    np.testing.assert_allclose(table["half_width"], 1.96 * 2 * np.sqrt([1 / 12 / 3] * 2))
+    errors = 2 * np.sqrt([1 / 12 / 3] * 2)
+    ends = [share_from_error(*of, 1) for of in zip(table["share"], errors, strict=True)]
+    np.testing.assert_allclose(table[["low", "high"]], ends)
 
 
 def test_two_test_points_have_a_variance_and_points_may_have_no_certified_pair():
@@ -160,7 +164,8 @@ def test_two_test_points_have_a_variance_and_points_may_have_no_certified_pair()
     assert table["share"][0] == pytest.approx(1 / 6)
     # By point ¼, ¼ and 0; by test point ⅓ and 0.
     variance = 4 * np.var([0.25, 0.25, 0], ddof=1) / 3 + np.var([1 / 3, 0], ddof=1) / 2
-    assert table["half_width"][0] == pytest.approx(1.96 * np.sqrt(variance), rel=1e-12)
+    ends = share_from_error(1 / 6, np.sqrt(variance), 2)
+    assert (table["low"][0], table["high"][0]) == pytest.approx(ends, rel=1e-9)
 
 
 def test_more_is_not_certified_than_there_is(tmp_path):
@@ -208,7 +213,11 @@ def removed(request, tmp_path_factory):
     )
     assert population.si.argmax() == loud
     bounds = np.random.default_rng(1).uniform(0.05, 0.4, (14, 3)) * [0, 0.5, 1.0]
-    save_arrays(folder / "bounds", {"bounds": bounds, "removals": np.array(REMOVALS)})
+    # Sizes of refits stand between those of removals.
+    stored = np.insert(bounds, 2, 0.9, axis=1)
+    removals = np.insert(REMOVALS, 2, 3)
+    assert (np.diff(removals) > 0).all()
+    save_arrays(folder / "bounds", {"bounds": stored, "removals": removals})
     call(
         deletions_script,
         folder,
@@ -281,8 +290,16 @@ def test_pairs_survive_as_explicit_inverses_say(removed):
             row = found.loc[(kind, m)]
             assert row["share"] == pytest.approx(np.mean(shares), abs=1e-12)
             assert row["pairs"] == sum(map(len, values))
-            half = 1.96 * np.std(shares, ddof=1) / np.sqrt(4)
-            assert row["half_width"] == pytest.approx(half, rel=1e-9, abs=1e-12)
+            cases = [
+                (t, i, j, value, 0.25 / len(of))
+                for t, (pairs, of) in enumerate(zip(drawn, values, strict=True))
+                for (i, j), value in zip(pairs, of, strict=False)
+            ]
+            tests, first, second, hits, weights = map(np.array, zip(*cases, strict=True))
+            error = error_over_panels(hits, tests, first, second, weights)
+            assert error >= np.std(shares, ddof=1) / np.sqrt(4) - 1e-12
+            ends = share_from_error(np.mean(shares), error, 4)
+            assert (row["low"], row["high"]) == pytest.approx(ends, rel=1e-6, abs=1e-9)
             informative += 0 < np.mean(shares) < 1
     assert len(found) == 2 + 3 * len(REMOVALS)
     # With a large ridge, as with many points, replacements are certified.
@@ -385,9 +402,9 @@ def test_no_more_is_removed_than_there_is(tmp_path):
             call(deletions_script, tmp_path, outputs, inputs=inputs, **(given | change))
     call(deletions_script, tmp_path, outputs, inputs=inputs, **given)
     assert len(pd.read_csv(tmp_path / "top_k.csv")) == 4
-    assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].notna().all()
+    assert pd.read_csv(tmp_path / "pairs.csv")[["low", "high"]].notna().all(axis=None)
     call(deletions_script, tmp_path, outputs, inputs=inputs, **(given | {"n_test": 1}))
-    assert pd.read_csv(tmp_path / "pairs.csv")["half_width"].isna().all()
+    assert pd.read_csv(tmp_path / "pairs.csv")[["low", "high"]].isna().all(axis=None)
 
 
 def test_duplicates_on_both_sides_of_a_top_set_are_not_certified(tmp_path):

@@ -196,6 +196,9 @@ def test_refit_check_counts_what_it_says(data):
     """Certified pairs would be counted that are not, or pairs that cannot exist."""
     folder, _, _ = data
     run_chain(folder, "loss", "true_label")
+    n = len(load_arrays(folder / "scores", ["self_influence_train"])["self_influence_train"])
+    bounds = np.zeros((n, 2)) + [0.0, 0.01]
+    save_arrays(folder / "bounds", {"bounds": bounds, "removals": np.array([1, 3])})
     call(
         refit_script,
         folder,
@@ -207,6 +210,7 @@ def test_refit_check_counts_what_it_says(data):
             "factor": "factor",
             "scores": "scores",
             "head": "head",
+            "cross_leverage": "bounds",
         },
         recipe=RECIPE,
         gradient="loss",
@@ -222,12 +226,13 @@ def test_refit_check_counts_what_it_says(data):
         device="cpu",
     )
     table = pd.read_csv(folder / "refit.csv")
-    assert len(table) == 8
-    for name in ("fixed", "refitted"):
-        assert (table[f"stable_flipped_{name}"] <= table[f"flipped_{name}"]).all()
-        assert (table[f"flipped_{name}"] <= table["pairs"]).all()
-    # One removal cannot turn a pair that is certified against it, features fixed: exact.
-    assert (table[table["removed"] == 1]["stable_flipped_fixed"] == 0).all()
+    cases = table.groupby(["removed", "kind", "set"]).size()
+    assert len(cases) == 8 and cases.nunique() == 1
+    assert (table["train_index_i"] != table["train_index_j"]).all()
+    # One removal is exact, with features fixed: none turns that is proved.
+    one = table[table["removed"] == 1]
+    assert (one["stable"] == one["proved"]).all() and one["proved"].any()
+    assert not (one["proved"] & one["flipped_fixed"]).any()
 
 
 GEOMETRY = {

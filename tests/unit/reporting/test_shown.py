@@ -32,7 +32,7 @@ from wtrak.reporting.tables import numbers_of, write_documents
 CELLS = {
     "plain": plain(1.2345e7, "ratio"),
     "count": count(12_345, "pairs"),
-    "percent": percentage(5.42e-5, 1.5e-4),
+    "percent": percentage(5.42e-5, 1.2e-6, 1.5e-4),
     "mean": mean_cell(pd.Series([-0.12, -0.18]), 3, "share", "+"),
     "ends": with_ends(326.4, 99.1, np.inf, "ratio"),
     "decimals": with_decimals(0.36, -0.02, 0.4, 3, "correlation"),

@@ -8,14 +8,17 @@ from wtrak.certificates.catalogue import full_title, of_metric
 from wtrak.job.io import read_csv, read_json, write_csv
 from wtrak.job.runtime import run
 from wtrak.reporting.cells import count, percentage, plain
+from wtrak.reporting.panels import share_over_panels
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import labelled, write_documents
 
 TITLE = "Certificates broken by attack"
+INTERVALS = "95 % intervals over test and training points"
 
 
 def rows_of(name, audit):
     """Counts and ratios of one experiment, a certificate a row."""
+    points = (audit["test_index"], audit["train_index_i"], audit["train_index_j"])
     for method in of_metric("natural"):
         ratio = audit[method] / audit["attack"]
         broken = ratio > 1
@@ -26,6 +29,7 @@ def rows_of(name, audit):
             "broken": int(broken.sum()),
             "broken_with_capped_test_point": int((broken & audit["capped"]).sum()),
             "pairs_with_capped_test_point": int(audit["capped"].sum()),
+            "most_broken": share_over_panels(broken, *points)[2],
             "median_ratio": ratio.median(),
             "largest_ratio": ratio.max(),
         }
@@ -43,14 +47,17 @@ def display_attacks(frames):
     """How often each attack turns a pair at all, and is the cheapest, and what it costs."""
     rows = []
     for name, audit in frames.items():
+        points = (audit["test_index"], audit["train_index_i"], audit["train_index_j"])
         for kind, title in ATTACKS.items():
             cost = audit[f"attack_{kind}"]
             rows.append(
                 {
                     "experiment": name,
                     "mass moved": title,
-                    "turns the pair": percentage((cost < math.inf).mean()),
-                    "is the cheapest": percentage((cost <= audit["attack"]).mean()),
+                    "turns the pair": percentage(*share_over_panels(cost < math.inf, *points)),
+                    "is the cheapest": percentage(
+                        *share_over_panels(cost <= audit["attack"], *points)
+                    ),
                     "median cost (deletions)": plain(
                         (cost / audit["one_deletion"]).median(), "deletions"
                     ),
@@ -63,27 +70,35 @@ def display_attacks(frames):
     return table
 
 
+# Which cases of a refit a row is about.
+GROUPS = {"": "all pairs", "stable": "stable to first order", "proved": "proved for any set"}
+
+
 def display_refits(frames):
-    """Pairs that turn when sets are deleted, features fixed and head refitted; means over sets."""
+    """Pairs that turn when sets are deleted, features fixed and head refitted, over all sets."""
     rows = []
     for name, frame in frames.items():
         for (removed, kind), part in frame.groupby(["removed", "kind"], sort=False):
-            pairs, stable = part["pairs"].sum(), part["stable"].sum()
-            rows.append(
-                {
+            for column, title in GROUPS.items():
+                cases = part[part[column]] if column else part
+                points = (cases["test_index"], cases["train_index_i"], cases["train_index_j"])
+                row = {
                     "experiment": name,
                     "deleted": f"{removed}, {kind}",
-                    "turned, features fixed": percentage(part["flipped_fixed"].sum() / pairs),
-                    "turned, head refitted": percentage(part["flipped_refitted"].sum() / pairs),
-                    "stable to first order": count(stable, "pairs"),
-                    "of these turned, fixed": count(part["stable_flipped_fixed"].sum(), "pairs"),
-                    "of these turned, refitted": count(
-                        part["stable_flipped_refitted"].sum(), "pairs"
-                    ),
+                    "pairs": title,
+                    "cases": count(len(cases), "pairs"),
                 }
-            )
+                for how, heading in {
+                    "fixed": "features fixed",
+                    "refitted": "head refitted",
+                }.items():
+                    turned = cases[f"flipped_{how}"]
+                    row[f"turned, {heading}"] = count(turned.sum(), "pairs")
+                    share = share_over_panels(turned, *points)
+                    row[f"share, {heading}"] = percentage(*share)
+                rows.append(row)
     table = pd.DataFrame(rows)
-    table.attrs["text_columns"] = 2
+    table.attrs["text_columns"] = 3
     return table
 
 
@@ -102,20 +117,23 @@ def main(smk):
             "pairs attacked": pairs("pairs"),
             "broken": pairs("broken"),
             "of these, test point capped": pairs("broken_with_capped_test_point"),
+            "broken, at most": list(map(percentage, long["most_broken"])),
             "radius / attack, median": [plain(ratio, "ratio") for ratio in long["median_ratio"]],
             "largest": [plain(ratio, "ratio") for ratio in long["largest_ratio"]],
         }
     )
     display.attrs["text_columns"] = 2
     refits = {name: read_csv(path) for name, path in zip(names, smk.input.refits, strict=True)}
-    heading = "Pairs whose order an attack turns at a cost below their certified radius"
+    heading = (
+        "Pairs whose order an attack turns at a cost below their certified radius "
+        "(at most: upper end of the 95 % interval of the share)"
+    )
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
     parts = {
         heading: display,
-        "The attacks": display_attacks(audits),
-        "What fixed features hide: pairs turned when points are deleted for real": display_refits(
-            refits
-        ),
+        f"The attacks ({INTERVALS})": display_attacks(audits),
+        "What fixed features hide: pairs turned when points are deleted for real "
+        f"({INTERVALS})": display_refits(refits),
     }
     write_csv(smk.output.csv, long)
     parts = labelled(parts, smk.params.labels)

@@ -24,12 +24,12 @@ REFITS = {
 
 
 def draw_refits(axis, refits):
-    """Share of pairs turned by deletions, and how many of those stable to first order."""
+    """Share of pairs turned by deletions, and how many of those proved or stable to first order."""
     groups = refits.groupby(["removed", "kind"], sort=False)
     for position, (_, part) in enumerate(groups):
         for column, (label, color, offset) in REFITS.items():
-            share = 100 * part[column].sum() / part["pairs"].sum()
-            stable = int(part[f"stable_{column}"].sum())
+            share = 100 * part[column].mean()
+            proved, stable = (int((part[column] & part[of]).sum()) for of in ("proved", "stable"))
             axis.bar(
                 position + offset,
                 share,
@@ -38,7 +38,7 @@ def draw_refits(axis, refits):
                 label=label if not position else "",
             )
             axis.annotate(
-                f"{stable:,}",
+                f"{proved:,}/{stable:,}",
                 (position + offset, share),
                 xytext=(0, 1),
                 textcoords="offset points",
@@ -65,7 +65,7 @@ def main(smk):
     )
     for axis, refits in zip(below, smk.input.refits, strict=True):
         draw_refits(axis, read_csv(refits))
-    below[0].set_ylabel("pairs turned (%)\nnumbers: stable to first order", fontsize=8)
+    below[0].set_ylabel("pairs turned (%)\nof these proved/stable", fontsize=8)
     below[0].legend(loc="upper left", fontsize=7.5)
     for axis, name, audit in zip(axes, names, smk.input.audits, strict=True):
         audit = read_csv(audit)

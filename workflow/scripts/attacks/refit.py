@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from wtrak.certificates.pairs import harmful_order, holds_to_first_order, scores_without
+from wtrak.certificates.pairs import (
+    harmful_order,
+    holds_to_first_order,
+    removal_bound,
+    scores_without,
+)
 from wtrak.errors import WtrakError
 from wtrak.geometry.covariance import add_ridge, factorise, second_moment
 from wtrak.geometry.gradients import append_constant, assemble, reduce_to_sum_zero
@@ -101,12 +106,24 @@ def main(smk):
         pairs += [(t, i, j) for i, j in chosen if i != j]
     t, i, j = np.array(pairs).T
     gaps = tau[t, panel[i]] - tau[t, panel[j]]
+    stored = load_arrays(smk.input.cross_leverage, ["bounds", "removals"])
+    bounds = dict(zip(stored["removals"].tolist(), stored["bounds"].T, strict=True))
     effects = np.empty((len(pairs), largest))
+    proved = {size: np.empty(len(pairs), dtype=bool) for size in smk.params.removals}
     for row, (test_row, first, second) in enumerate(pairs):
-        y = gram[first] - gram[second]
-        effects[row] = harmful_order(gaps[row], tau[test_row], y, slack, largest)[1]
+        gap, x, y = gaps[row], tau[test_row], gram[first] - gram[second]
+        effects[row] = harmful_order(gap, x, y, slack, largest)[1]
+        for size, holds in proved.items():
+            holds[row] = abs(gap) > removal_bound(gap, x, y, slack, bounds[size], size)
 
-    rows = []
+    cases = pd.DataFrame(
+        {
+            "test_index": test.index[t],
+            "train_index_i": train.index[panel[i]],
+            "train_index_j": train.index[panel[j]],
+        }
+    )
+    frames = []
     jobs = [
         (size, kind, k)
         for size in smk.params.removals
@@ -131,20 +148,24 @@ def main(smk):
             refitted = refitted_scores(
                 features, labels, kept, train.index[panel], test.index, settings
             )
-            stable = holds_to_first_order(gaps, effects, size)
             flips = {
-                name: np.sign(scores[t, i] - scores[t, j]) != np.sign(gaps)
+                f"flipped_{name}": np.sign(scores[t, i] - scores[t, j]) != np.sign(gaps)
                 for name, scores in {"fixed": fixed, "refitted": refitted}.items()
             }
-            row = {"removed": size, "kind": kind, "set": k, "pairs": len(pairs)}
-            row["stable"] = int(stable.sum())
-            for name, flip in flips.items():
-                row[f"flipped_{name}"] = int(flip.sum())
-                row[f"stable_flipped_{name}"] = int((flip & stable).sum())
-            rows.append(row)
-            say(f"{row}")
+            frames.append(
+                cases.assign(
+                    removed=size,
+                    kind=kind,
+                    set=k,
+                    stable=holds_to_first_order(gaps, effects, size),
+                    proved=proved[size],
+                    **flips,
+                )
+            )
+            turned = ", ".join(f"{name} {flip.sum()}" for name, flip in flips.items())
+            say(f"{size} removed ({kind}), {len(pairs)} pairs: {turned}")
             advance(1)
-    write_csv(smk.output[0], pd.DataFrame(rows))
+    write_csv(smk.output[0], pd.concat(frames))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from wtrak.geometry.scores import unwhiten, whitened
 from wtrak.job.experiment import load_geometry
 from wtrak.job.io import load_arrays, read_json, write_csv
 from wtrak.job.runtime import progress, run, select_device
+from wtrak.reporting.panels import share_from_error
 
 
 def metric_panel(queries, points, pairs, radius):
@@ -52,8 +53,8 @@ def radii_of_test_point(t, pairs, panels, papers):
 def summarise(radii_of, n_test, pairs, n_points, deletions, reported, unit, threads, advance):
     """Certified shares by metric and method: a curve over deletions, and a table with intervals.
 
-    The half-width of a 95 % interval adds two variances: that over test points, and that of the
-    panel, over whose points the share is a U-statistic (4·Var(share of a point's pairs)/s).
+    The error of a share adds two variances: that over test points, and that of the panel, over
+    whose points the share is a U-statistic (4·Var(share of a point's pairs)/s).
     """
     i, j = pairs
 
@@ -93,13 +94,15 @@ def summarise(radii_of, n_test, pairs, n_points, deletions, reported, unit, thre
         variance = 4 * np.var(by_point, ddof=1) / n_points
         if n_test > 1:
             variance += np.var(shares, ddof=1) / n_test
+        low, high = share_from_error(np.mean(shares), np.sqrt(variance), n_test)
         rows.append(
             {
                 "metric": metric,
                 "method": method,
                 "deletions": count,
                 "share": np.mean(shares),
-                "half_width": 1.96 * np.sqrt(variance),
+                "low": low,
+                "high": high,
             }
         )
     return curve, pd.DataFrame(rows)

@@ -37,7 +37,7 @@ def draw(axis, curve, deletions):
         axis.errorbar(
             part["removals"],
             100 * part["share"],
-            yerr=100 * part["half_width"],
+            yerr=[100 * (part["share"] - part["low"]), 100 * (part["high"] - part["share"])],
             color=color,
             marker=marker,
             markersize=4.5,

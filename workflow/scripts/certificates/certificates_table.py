@@ -26,10 +26,8 @@ def display_balls(frames):
         for metric, method in CERTIFICATES:
             part = frame[(frame["metric"] == metric) & (frame["method"] == method)]
             cells = {
-                f"{count:g} deletions": percentage(share, half)
-                for count, share, half in zip(
-                    part["deletions"], part["share"], part["half_width"], strict=True
-                )
+                f"{row.deletions:g} deletions": percentage(row.share, row.low, row.high)
+                for row in part.itertuples()
             }
             rows.append({"experiment": name, "certificate": full_title(metric, method)} | cells)
     table = pd.DataFrame(rows)
@@ -44,10 +42,8 @@ def display_removals(frames):
         for kind, title in KINDS.items():
             part = frame[frame["kind"] == kind]
             cells = {
-                f"{count} removed": percentage(share, half)
-                for count, share, half in zip(
-                    part["removals"], part["share"], part["half_width"], strict=True
-                )
+                f"{row.removals} removed": percentage(row.share, row.low, row.high)
+                for row in part.itertuples()
             }
             rows.append({"experiment": name, "pairs that keep their order": title} | cells)
     table = pd.DataFrame(rows).fillna("")
@@ -88,10 +84,14 @@ def main(smk):
         frame.assign(experiment=name, certificate=frame["kind"], deletions=frame["removals"])
         for name, frame in removals.items()
     ]
-    columns = ["experiment", "certificate", "deletions", "share", "half_width"]
+    columns = ["experiment", "certificate", "deletions", "share", "low", "high"]
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
-    balls_title = "Pairs certified within a Wasserstein ball, ± half of a 95 % interval"
-    removals_title = "Pairs whose order survives removals, ± half of a 95 % interval"
+    balls_title = (
+        "Pairs certified within a Wasserstein ball (95 % interval over test points and pairs)"
+    )
+    removals_title = (
+        "Pairs whose order survives removals (95 % interval over test points and pairs)"
+    )
     top_title = "Radius within which the most influential set cannot change (direct, proved)"
     parts = {
         balls_title: display_balls(balls),

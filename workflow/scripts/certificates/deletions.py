@@ -24,6 +24,7 @@ from wtrak.geometry.scores import whitened
 from wtrak.job.experiment import load_geometry
 from wtrak.job.io import load_arrays, read_json, write_csv
 from wtrak.job.runtime import progress, run, select_device
+from wtrak.reporting.panels import error_over_panels, share_from_error
 
 # Kinds that are about sets of every size.
 SETS = ("first_order", "proved", "attack")
@@ -87,7 +88,9 @@ def main(smk):
     si = s["self_influence_train"]
     radius, slack = float(np.sqrt(si.max())), n - si
     unit = read_json(smk.input.deletion)["one_deletion"]["natural"]["median"]
-    bounds = np.asfortranarray(load_arrays(smk.input.cross_leverage, ["bounds"])["bounds"])
+    stored = load_arrays(smk.input.cross_leverage, ["bounds", "removals"])
+    # Bounds of refits stand in the same file. The sizes of both lists rise.
+    bounds = np.asfortranarray(stored["bounds"][:, np.isin(stored["removals"], removals)])
 
     rng = np.random.default_rng(smk.params.seed)
     n_points = min(smk.params.n_points, n)
@@ -124,20 +127,19 @@ def main(smk):
                 return (psi @ psi.T).cpu().numpy()
 
             attacked = count < smk.params.attacked_per_test
-            found.append(
-                examine_pair(
-                    tau[t],
-                    y,
-                    gap,
-                    difference,
-                    slack,
-                    removals,
-                    norm_test=norms_test[t],
-                    radius=radius,
-                    bounds=bounds,
-                    attack=cross if attacked else None,
-                )
+            survives = examine_pair(
+                tau[t],
+                y,
+                gap,
+                difference,
+                slack,
+                removals,
+                norm_test=norms_test[t],
+                radius=radius,
+                bounds=bounds,
+                attack=cross if attacked else None,
             )
+            found.append(((t, a, b), survives))
         sets = []
         for k in smk.params.top_k:
             rows = top[t, :k]
@@ -158,23 +160,22 @@ def main(smk):
             results.append(result)
             advance(1)
 
+    examined = [pair for found, _ in results for pair in found]
     rows = []
     for kind in ("exact", "replacement", "first_order", "proved", "attack"):
+        of_kind = [(points, survives[kind]) for points, survives in examined if kind in survives]
+        tests, first, second = np.array([points for points, _ in of_kind]).T
+        # Every test point counts alike.
+        _, groups, sizes = np.unique(tests, return_inverse=True, return_counts=True)
+        weights = 1 / sizes[groups] / len(sizes)
         for position, count in enumerate(removals if kind in SETS else [1]):
-            # By test point, whose pairs are not independent.
-            shares = np.array(
-                [np.mean([p[kind][position] for p in found if kind in p]) for found, _ in results]
-            )
-            spread = np.std(shares, ddof=1) / np.sqrt(m) if m > 1 else np.nan
-            rows.append(
-                {
-                    "kind": kind,
-                    "removals": count,
-                    "share": shares.mean(),
-                    "half_width": 1.96 * spread,
-                    "pairs": sum(kind in p for found, _ in results for p in found),
-                }
-            )
+            survived = np.array([survives[position] for _, survives in of_kind])
+            # Exactly 1 if all survive, unlike the sum of the weights.
+            share = float((np.bincount(groups, survived) / sizes).mean())
+            error = error_over_panels(survived, tests, first, second, weights)
+            low, high = share_from_error(share, error, m)
+            about = {"kind": kind, "removals": count, "pairs": len(of_kind)}
+            rows.append(about | {"share": share, "low": low, "high": high})
     write_csv(smk.output.pairs, pd.DataFrame(rows))
     sets = pd.DataFrame(row for _, found in results for row in found)
     sets["deletions"] = sets["epsilon"] / unit

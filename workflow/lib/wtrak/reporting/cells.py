@@ -35,14 +35,14 @@ def count(value, unit):
     return NONE if _missing(value) else Cell(f"{int(value):,}", unit, int(value))
 
 
-def percentage(share, half_width=math.nan):
-    """A share in per cent, with half of its interval in percentage points if given."""
+def percentage(share, low=math.nan, high=math.nan):
+    """A share in per cent, with the ends of its interval if given."""
     if _missing(share):
         return NONE
     text = percent(share)
-    if not math.isnan(half_width):
-        text += f" ± {percent(half_width).removesuffix(' %')}"
-    return Cell(text, "%", 100 * share, 100 * half_width)
+    if not math.isnan(low):
+        text += f" ({percent(low).removesuffix(' %')} to {percent(high).removesuffix(' %')})"
+    return Cell(text, "%", 100 * share, low=100 * low, high=100 * high)
 
 
 def mean_cell(values, decimals, unit, sign=""):
