@@ -106,11 +106,12 @@ def test_removal_curves_start_from_all_points(results):
 def test_datamodeling_scores_are_correlations(results):
     """Attributions would do better than a perfect prediction, beyond its interval, or not."""
     table = read_csv(results / "retraining" / "datamodels.csv")
-    assert table[["lds", "low", "high"]].apply(lambda column: column.between(-1, 1)).all().all()
-    assert ((table["low"] <= table["lds"]) & (table["lds"] <= table["high"])).all()
-    ceiling = table[table["method"] == "ceiling"]
+    assert ((table["low"] <= table["value"]) & (table["value"] <= table["high"])).all()
+    scores = table[table["quantity"] == "lds"]
+    assert scores[["value", "low", "high"]].apply(lambda c: c.between(-1, 1)).all(axis=None)
+    ceiling = scores[scores["method"] == "ceiling"]
     if len(ceiling):
-        assert table["lds"].max() <= ceiling["high"].item()
+        assert scores["value"].max() <= ceiling["high"].item()
 
 
 def test_remainders_of_the_corrected_kernel_are_of_second_order(results):

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from wtrak.removal.datamodels import ceilings, mean_over_points, random_subsets, rank_correlations
+from wtrak.removal.datamodels import (
+    ceilings,
+    mean_over_both,
+    pseudo_values,
+    random_subsets,
+    rank_correlations,
+    share_over_both,
+    without_each_subset,
+)
 
 
 def test_score_of_an_exact_datamodel_is_one():
@@ -15,7 +23,7 @@ def test_score_of_an_exact_datamodel_is_one():
     actual = effects @ members.T
     np.testing.assert_allclose(rank_correlations(effects @ members.T, actual), 1.0)
     np.testing.assert_allclose(rank_correlations(-effects @ members.T, actual), -1.0)
-    assert mean_over_points(rank_correlations(actual, actual)) == (1.0, 1.0, 1.0)
+    assert mean_over_both(*jackknifed(actual, actual)) == pytest.approx((1.0, 1.0, 1.0))
     other = rng.standard_normal((7, 50))
     expected = [spearmanr(*pair).statistic for pair in zip(other, actual, strict=True)]
     np.testing.assert_allclose(rank_correlations(other, actual), expected)
@@ -80,14 +88,67 @@ def test_ceiling_by_hand():
     assert ceilings(np.stack([base, -base])[:, None]) == [0.0]
 
 
-def test_interval_of_a_mean_leaves_out_what_is_undefined():
-    """A point without a score would make the mean undefined, or low and high change places."""
-    values = np.array([0.1, 0.5, np.nan, 0.9, 0.2, np.inf])
-    mean, low, high = mean_over_points(values)
-    assert mean == pytest.approx(0.425)
-    assert 0.1 <= low < mean < high <= 0.9
-    many = np.random.default_rng(2).standard_normal(50)
-    assert mean_over_points(many) == mean_over_points(many)
-    known = [0.1, 0.5, 0.9, 0.2]
-    draws = np.random.default_rng(1).choice(known, size=(20_000, 4)).mean(axis=1)
-    assert (low, high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.04)
+def jackknifed(predicted, actual):
+    """Rank correlations, and the same without each subset."""
+    both = predicted, actual
+    return rank_correlations(*both), without_each_subset(rank_correlations, *both)
+
+
+def test_statistics_without_each_subset_by_hand():
+    """A subset would be left out of one of the two arrays, or another one."""
+    rng = np.random.default_rng(0)
+    predicted, actual = rng.standard_normal((2, 4, 6))
+    without = without_each_subset(rank_correlations, predicted, actual)
+    assert without.shape == (6, 4)
+    for s in range(6):
+        left = [k for k in range(6) if k != s]
+        expected = [spearmanr(predicted[t, left], actual[t, left]).statistic for t in range(4)]
+        np.testing.assert_allclose(without[s], expected, rtol=1e-12)
+
+
+def test_interval_leaves_out_test_points_without_a_correlation():
+    """One constant prediction would make every interval undefined."""
+    rng = np.random.default_rng(1)
+    predicted, actual = rng.standard_normal((2, 5, 8))
+    known = jackknifed(predicted[1:], actual[1:])
+    predicted[0] = 1.0
+    found = mean_over_both(*jackknifed(predicted, actual))
+    assert found == pytest.approx(mean_over_both(*known), rel=1e-12)
+    assert -1 <= found[1] < found[0] < found[2] <= 1
+    assert pseudo_values(*jackknifed(predicted, actual)).shape == (8, 4)
+
+
+def simulated(rng, m=30, count=20):
+    """Predictions and outputs whose errors test points share, as they share the subsets."""
+    signal, noise = rng.standard_normal((2, m, count))
+    shared = rng.standard_normal((2, 1, count))
+    return signal + 0.7 * shared[0], 0.5 * signal + noise + 0.7 * shared[1]
+
+
+def test_interval_covers_over_new_test_points_and_subsets():
+    """An interval over test points alone would miss the mean far too often."""
+    rng = np.random.default_rng(2)
+    truth = np.mean([rank_correlations(*simulated(rng)).mean() for _ in range(3000)])
+    covered, alone = [], []
+    for _ in range(300):
+        score = jackknifed(*simulated(rng))
+        mean, low, high = mean_over_both(*score)
+        covered.append(low <= truth <= high)
+        half = 1.96 * score[0].std(ddof=1) / np.sqrt(len(score[0]))
+        alone.append(abs(mean - truth) <= half)
+    assert 0.9 <= np.mean(covered) <= 0.99
+    assert np.mean(alone) < 0.8
+
+
+def test_share_of_a_perfect_prediction_covers_and_is_a_ratio_of_means():
+    """A score could not be compared with what is possible."""
+    rng = np.random.default_rng(3)
+    predicted, actual = simulated(rng)
+    score = jackknifed(predicted, actual)
+    doubled = 2 * score[0], 2 * score[1]
+    ratio, low, high = share_over_both(score, doubled)
+    assert (ratio, low, high) == pytest.approx((0.5, 0.5, 0.5))
+    fixed = np.full_like(score[0], 0.8), np.full_like(score[1], 0.8)
+    mean, below, above = mean_over_both(*score)
+    found = share_over_both(score, fixed)
+    assert found == pytest.approx((mean / 0.8, below / 0.8, above / 0.8), rel=1e-9)

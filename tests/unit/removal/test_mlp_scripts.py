@@ -170,7 +170,8 @@ def test_datamodel_scores_follow_from_predictions_and_networks(folder):
     """A method would be drawn with the score of another."""
     table = pd.read_csv(folder / "datamodels.csv")
     assert set(table["method"]) == {*METHODS, "ceiling"}
-    assert (table.groupby("method").size().drop("ceiling") == 3).all()
+    counts = table.groupby(["method", "quantity"]).size()
+    assert (counts.drop("ceiling") == 3).all() and counts["ceiling"].to_dict() == {"lds": 1}
     runs = np.empty((12, 3, M))
     for part in range(2):
         stored = load_arrays(folder / f"subsets_{part}")
@@ -178,9 +179,13 @@ def test_datamodel_scores_follow_from_predictions_and_networks(folder):
     actual = runs.mean(axis=1).T
     predicted = [load_arrays(folder / f"scores_{k}")["predicted_trak"][1] for k in range(2)]
     expected = [spearmanr(*pair).statistic for pair in zip(sum(predicted), actual, strict=True)]
-    row = table[(table["method"] == "trak") & (table["networks"] == 2)].iloc[0]
-    assert row["lds"] == pytest.approx(np.nanmean(expected), abs=1e-6)
-    assert row["low"] < row["lds"] < row["high"]
+    found = table[(table["method"] == "trak") & (table["networks"] == 2)].set_index("quantity")
+    lds, share = found.loc["lds"], found.loc["share_of_perfect"]
+    assert lds["value"] == pytest.approx(np.nanmean(expected), abs=1e-6)
+    assert lds["low"] < lds["value"] < lds["high"]
+    perfect = table.loc[table["method"] == "ceiling", "value"].item()
+    assert share["value"] == pytest.approx(lds["value"] / perfect, rel=1e-9)
+    assert share["low"] < share["value"] < share["high"]
 
 
 def test_figures_and_table_are_drawn(folder):

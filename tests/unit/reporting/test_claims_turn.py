@@ -73,6 +73,8 @@ SMALL_SPECTRUM = "experiments/cifar10_5k/spectrum.json"
 FRONTIER = "experiments/cifar10/frontier.json"
 ASSUMPTIONS = "tables/assumptions_table.csv"
 CONVEX = "tables/convex_table.csv"
+ATTACKS = "tables/attacks_table.csv"
+HEADS = "tables/head_removal_table.csv"
 NETWORKS = "tables/networks_table.csv"
 DETECTION = "tables/detection_table.csv"
 TABLE_1 = "tables/table1_robustness.csv"
@@ -111,6 +113,24 @@ def detected(column, ours, other, noise="uniform_10", first="self_influence", se
         for seed in range(1 if noise == "human_aggre" else 3)
     ]
     return {DETECTION: table}, (DETECTION, "detector", first, second)
+
+
+def attacked(capped, broken):
+    """Pairs that attacks broke by certificate; of the paper's only at capped test points."""
+    same = {"broken_with_capped_test_point": capped}
+    table = [
+        {"certificate": "paper", "broken": broken, **same},
+        {"certificate": "other", "broken": broken + 5, "broken_with_capped_test_point": 5},
+    ]
+    return {ATTACKS: table}, (ATTACKS, "certificate", "paper", "other")
+
+
+def head_removal(quantity, values, other, **same):
+    """A quantity of arms that supports a claim, and of another experiment that does not."""
+    same |= {"quantity": quantity}
+    table = rows("arm", values, experiment="cifar10_5k", **same)
+    table += rows("arm", dict.fromkeys(values, other), experiment="cifar10", **same)
+    return {HEADS: table}, (HEADS, "experiment", "cifar10_5k", "cifar10")
 
 
 def slopes(exact, bound):
@@ -205,6 +225,39 @@ CASES = {
         },
         ("tables/ood_table.csv", "set", "noise", "test"),
     ),
+    "cap": attacked(0, 7),
+    "worst_case": attacked(7, 7),
+    "mnist_removal": (
+        {
+            NETWORKS: [
+                {"arm": arm, "reading": "areas", "control": arm == "random", "value": value}
+                for arm, value in (("certified", 2.0), ("harmful", 1.5), ("random", 9.0))
+            ]
+        },
+        (NETWORKS, "arm", "certified", "random"),
+    ),
+    "mnist_direction": (
+        {
+            NETWORKS: [
+                {"arm": arm, "reading": "areas", "value": value, "low": low, "high": 3.0}
+                for arm, value, low in (("certified", 2.0, 1.2), ("random", 1.4, 0.8))
+            ]
+        },
+        (NETWORKS, "arm", "certified", "random"),
+    ),
+    "point_estimates": (
+        {
+            "retraining/datamodels.csv": rows(
+                "method",
+                {"natural": 0.9, "natural_last": 0.85, "random": 0.0},
+                networks=1,
+                quantity="share_of_perfect",
+            )
+        },
+        ("retraining/datamodels.csv", "method", "natural_last", "random"),
+    ),
+    "scaleup_removal": head_removal("stability", {"certified": 0.01, "loss": 0.02}, -0.05),
+    "scaleup_traits": head_removal("trait_ratio", {"magnitude": 1.5}, 0.7, of="agreement"),
     "auroc": detected("auroc", 0.97, 0.5),
     "ap": detected("average_precision", 0.8, 0.1),
     "separation": detected("separation", 5.0, 1.0),
@@ -248,6 +301,16 @@ CASES = {
         (GAP, "model", "convex", "deep"),
     ),
 }
+
+
+# True whatever the results are, so that no result can speak against it.
+TAUTOLOGY = "amplification_natural"
+
+
+def test_every_claim_has_results_that_would_turn_it():
+    """A new claim could be decided by a rule that cannot fail."""
+    assert {*CASES, TAUTOLOGY} == {*CLAIMS}
+    assert CLAIMS[TAUTOLOGY]["kind"] == "identity"
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,4 +1,4 @@
-"""Intervals over panels of points that cases share: errors by enumeration, coverage by simulation."""
+"""Intervals over points that cases share: errors by enumeration, coverage by simulation."""
 
 from itertools import product
 

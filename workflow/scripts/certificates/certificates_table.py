@@ -10,6 +10,7 @@ from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.tables import labelled, write_documents
 
 TITLE = "Certified pairs, in deletions"
+INTERVALS = "95 % intervals over test and training points"
 KINDS = {
     "exact": "no single removal turns the pair (exact)",
     "replacement": "no replacement inside the ball turns it (proved)",
@@ -86,12 +87,8 @@ def main(smk):
     ]
     columns = ["experiment", "certificate", "deletions", "share", "low", "high"]
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
-    balls_title = (
-        "Pairs certified within a Wasserstein ball (95 % interval over test points and pairs)"
-    )
-    removals_title = (
-        "Pairs whose order survives removals (95 % interval over test points and pairs)"
-    )
+    balls_title = f"Pairs certified within a Wasserstein ball ({INTERVALS})"
+    removals_title = f"Pairs whose order survives removals ({INTERVALS})"
     top_title = "Radius within which the most influential set cannot change (direct, proved)"
     parts = {
         balls_title: display_balls(balls),

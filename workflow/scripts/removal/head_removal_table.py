@@ -47,6 +47,60 @@ def trait_rows(label, removed):
         yield {"experiment": label, "removed first": arm.title} | cells
 
 
+# How the ratio of each trait is taken so that more than 1 means an outlier, hard or mislabelled.
+RATIOS = {
+    "agreement": ("same label among neighbours, random / removed", -1),
+    "loss": ("loss, removed / random", 1),
+    "people_differ": ("another label by people, removed / random", 1),
+}
+
+
+def trait_ratios(removed):
+    """Ratios of traits of the points that each arm removes first to those of random points.
+
+    Yields
+    ------
+    arm, trait : str
+    ratios : pandas.Series
+        One a sample; above 1 for points that are outliers, hard or mislabelled.
+    """
+    traits = [trait for trait in RATIOS if trait in removed]
+    wide = removed.pivot_table(index="seed", columns="arm", values=traits)
+    for arm in [name for name in ARMS if not ARMS[name].control]:
+        for trait in traits:
+            yield arm, trait, (wide[trait, arm] / wide[trait, "random"]) ** RATIOS[trait][1]
+
+
+def ratio_rows(label, removed):
+    """Cells of `trait_ratios`, an arm a row."""
+    rows = {}
+    for arm, trait, ratios in trait_ratios(removed):
+        row = rows.setdefault(arm, {"experiment": label, "removed first": ARMS[arm].title})
+        row[RATIOS[trait][0]] = mean_cell(ratios, 2, "ratio")
+    yield from rows.values()
+
+
+def stability(curves):
+    """Accuracy less that of random removal of as many points, mean over shares; one a sample.
+
+    Yields
+    ------
+    arm : str
+    gains : pandas.Series
+    """
+    curves = curves[curves["share"] > 0]
+    wide = curves.pivot_table(index="seed", columns=["arm", "share"], values="accuracy")
+    for arm in [name for name in ARMS if not ARMS[name].control]:
+        yield arm, (wide[arm] - wide["random"]).mean(axis=1)
+
+
+def stability_rows(label, curves):
+    """Cells of `stability`, an arm a row."""
+    for arm, gains in stability(curves):
+        row = {"experiment": label, "removed first": ARMS[arm].title}
+        yield row | {"percentage points": mean_cell(100 * gains, 2, "%", "+")}
+
+
 def numbers(experiment, curves, removed, faster):
     """Rows of the CSV file: one number each, with its 95 % interval.
 
@@ -65,6 +119,10 @@ def numbers(experiment, curves, removed, faster):
     for arm, group in removed.groupby("arm", sort=False):
         for trait in [name for name in TRAITS if name in group]:
             yield row("trait", arm, trait, group[trait])
+    for arm, trait, ratios in trait_ratios(removed):
+        yield row("trait_ratio", arm, trait, ratios)
+    for arm, gains in stability(curves):
+        yield row("stability", arm, "mean over shares", gains)
     for ratio in faster.rename(columns={"reading": "of"}).to_dict("records"):
         yield {"experiment": experiment, "quantity": "times_faster"} | ratio
 
@@ -91,12 +149,17 @@ def main(smk):
             accuracy_rows, curves
         ),
         "Rise of the test loss, relative to random removal "
-        "(95 % bootstrap interval over samples)": over(
+        "(95 % bootstrap interval over samples, judged on one test set)": over(
             lambda label, frame: ({"experiment": label} | row for row in faster_rows(frame)),
             faster,
         ),
+        "Test accuracy less that of random removal of as many points, mean over shares and samples "
+        "± half of a 95 % interval": over(stability_rows, curves),
         f"Traits of the first {100 * smk.params.looked_at:g} % of the points removed": over(
             trait_rows, removed
+        ),
+        "These traits over those of random points; above 1: outliers, hard or mislabelled": over(
+            ratio_rows, removed
         ),
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)

@@ -28,17 +28,20 @@ def loss_rows(curves):
 
 
 def datamodel_rows(scores):
-    """Yield the score of each attribution, with one network and averaged over all."""
+    """Yield the score of each attribution, with one network and with all, and its share."""
     for name, title in (METHODS | {CEILING: "a perfect prediction"}).items():
-        group = scores[scores["method"] == name].set_index("networks")
-        counts = sorted({1, scores["networks"].max()})
-        cells = {
-            f"{count} network{'s' if count > 1 else ''}": with_decimals(
-                *group.loc[count, ["lds", "low", "high"]], 3, "correlation"
-            )
-            for count in counts
-            if count in group.index
-        }
+        group = scores[scores["method"] == name].set_index(["quantity", "networks"])
+        cells = {}
+        for count in sorted({1, scores["networks"].max()}):
+            networks = f"{count} network{'s' if count > 1 else ''}"
+            for quantity, heading, unit in (
+                ("lds", networks, "correlation"),
+                ("share_of_perfect", f"{networks}, over a perfect prediction", "ratio"),
+            ):
+                if (quantity, count) in group.index:
+                    found = group.loc[(quantity, count)]
+                    ends = (found["value"], found["low"], found["high"])
+                    cells[heading] = with_decimals(*ends, 3, unit)
         if cells:
             yield {"attribution": title} | cells
 
@@ -64,8 +67,8 @@ def main(smk):
     parts = {
         "Test loss, mean over networks ± half of a 95 % interval": loss_rows(curves),
         "Rise of the test loss, relative to random removal "
-        "(95 % bootstrap interval over networks)": faster_rows(faster),
-        "Linear datamodeling score (95 % bootstrap interval over test points)": datamodel_rows(
+        "(95 % bootstrap interval over networks, judged on one test set)": faster_rows(faster),
+        "Linear datamodeling score (95 % interval over test points and subsets)": datamodel_rows(
             read_csv(smk.input.datamodels)
         ),
         f"Seconds for each network and epoch, {smk.params.stack} networks": speed_rows(speed),
@@ -74,7 +77,7 @@ def main(smk):
         ],
     }
     footer = provenance_line([read_json(path) for path in smk.input.provenance], smk.params.notice)
-    write_csv(smk.output.csv, faster)
+    write_csv(smk.output.csv, faster.assign(control=[ARMS[arm].control for arm in faster["arm"]]))
     frames = {title: as_text(rows) for title, rows in parts.items()}
     write_documents(smk.output, TITLE, frames, footer, "tab:retraining")
 

@@ -17,12 +17,15 @@ class Arm:
     title : str
     color, marker, line : str
         Colour, marker and line style for matplotlib.
+    control : bool
+        Whether it ranks nothing, for comparison.
     """
 
     title: str
     color: str
     marker: str
     line: str
+    control: bool = False
 
 
 ARMS = {
@@ -32,6 +35,6 @@ ARMS = {
     "certified": Arm("certified Σₜ|τ|", EXPERIMENTS[4], "v", "--"),
     "self_influence": Arm("self-influence", EXPERIMENTS[5], "D", "-"),
     "loss": Arm("loss", EXPERIMENTS[3], "P", "--"),
-    "random": Arm("random", NEUTRAL, "x", ":"),
-    "balanced": Arm("random, by class", "black", "+", ":"),
+    "random": Arm("random", NEUTRAL, "x", ":", control=True),
+    "balanced": Arm("random, by class", "black", "+", ":", control=True),
 }

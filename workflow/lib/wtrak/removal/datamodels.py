@@ -1,7 +1,9 @@
 """Linear datamodeling scores: how well sums of attributions predict networks of random subsets."""
 
 import numpy as np
-from scipy.stats import bootstrap, rankdata
+from scipy.stats import rankdata
+
+from wtrak.reporting import panels
 
 # Title of each attribution in figures and tables.
 METHODS = {
@@ -65,13 +67,75 @@ def ceilings(runs):
     return np.sqrt(count * single / (1 + (count - 1) * single))
 
 
-def mean_over_points(values, seed=0):
-    """Mean and its 95 % bootstrap interval over test points, low and high.
+def without_each_subset(statistic, *arrays):
+    """A statistic of each test point without each of the S subsets, shape (S, m).
 
-    Test points with NaN are left out.
+    Parameters
+    ----------
+    statistic : callable
+        Maps arrays, subsets last, to shape (m,).
+    arrays : numpy.ndarray, shape (..., m, S)
     """
-    values = values[np.isfinite(values)]
-    found = bootstrap(
-        (values,), np.mean, n_resamples=2000, method="percentile", rng=np.random.default_rng(seed)
-    ).confidence_interval
-    return float(values.mean()), float(found.low), float(found.high)
+    count = arrays[0].shape[-1]
+    return np.array(
+        [statistic(*(np.delete(array, s, axis=-1) for array in arrays)) for s in range(count)]
+    )
+
+
+def pseudo_values(whole, without):
+    """Jackknife pseudo-values of each test point by subset, S·whole − (S − 1)·without.
+
+    Their mean over both is near the mean of `whole`, and varies over subsets as it does.
+
+    Parameters
+    ----------
+    whole : numpy.ndarray, shape (m,)
+        A statistic of each test point over all S subsets.
+    without : numpy.ndarray, shape (S, m)
+        The same without each subset, from `without_each_subset`.
+
+    Returns
+    -------
+    numpy.ndarray, shape (S, k)
+        Of the k test points at which every value is a number.
+    """
+    count = len(without)
+    defined = np.isfinite(whole) & np.isfinite(without).all(axis=0)
+    return (count * whole - (count - 1) * without)[:, defined]
+
+
+def mean_over_both(whole, without):
+    """Mean correlation over test points, and its 95 % interval over test points and subsets.
+
+    All test points share the subsets, so that an interval over test points alone is too narrow.
+    The variance is that of the mean of `pseudo_values` over both. The ends lie in [−1, 1].
+
+    Returns
+    -------
+    mean, low, high : float
+    """
+    mean = float(np.nanmean(whole))
+    half = panels.mean_over_both(pseudo_values(whole, without))[1]
+    return mean, max(mean - half, -1.0), min(mean + half, 1.0)
+
+
+def share_over_both(part, whole):
+    """Ratio of two means over test points, and its 95 % interval over test points and subsets.
+
+    The variance is that of the mean of (p − ratio·w)/mean(w), with p and w the `pseudo_values` of
+    both, at the test points where both are defined.
+
+    Parameters
+    ----------
+    part, whole : tuple
+        The arguments of `mean_over_both` of each.
+
+    Returns
+    -------
+    ratio, low, high : float
+    """
+    below = float(np.nanmean(whole[0]))
+    ratio = float(np.nanmean(part[0])) / below
+    difference = part[0] - ratio * whole[0], part[1] - ratio * whole[1]
+    half = panels.mean_over_both(pseudo_values(*difference))[1] / below
+    return ratio, ratio - half, ratio + half
