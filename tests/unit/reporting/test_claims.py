@@ -280,6 +280,15 @@ def test_intervals_end_where_the_quantity_does(found, unit, expected):
     assert np.isnan([without.low, without.high]).all()
 
 
+def test_mean_stands_beside_a_maximum(found):
+    """The paper does not say which it took, and readers would see one of them."""
+    frame = pd.DataFrame({"aggregate": ["max", "mean", "median"], "value": [9.0, 2.0, 1.0]})
+    claim = {"select": "aggregate=max", "column": "value"}
+    assert np.isnan(found(frame, claim).mean)
+    both = found(frame, claim | {"mean_select": "aggregate=mean"})
+    assert (both.value, both.mean) == (9, 2)
+
+
 def test_other_experiments_than_the_papers_judge_nothing(tmp_path):
     """A run on 1,437 digits would refute the paper."""
     pd.DataFrame({"a": [3.0]}).to_csv(tmp_path / "t.csv", index=False)
