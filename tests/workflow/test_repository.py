@@ -178,10 +178,13 @@ def reached_from(path, seen):
     """Files of the library that a script imports, directly or not."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("wtrak."):
-            module = LIBRARY / f"{node.module.replace('.', '/')}.py"
-            if module not in seen:
-                seen.add(module)
-                reached_from(module, seen)
+            place = LIBRARY / node.module.replace(".", "/")
+            # `from package import module` or `from package.module import name`.
+            modules = [place / alias.name for alias in node.names] if place.is_dir() else [place]
+            for module in (place.with_suffix(".py") for place in modules):
+                if module not in seen:
+                    seen.add(module)
+                    reached_from(module, seen)
     return seen
 
 
