@@ -137,7 +137,7 @@ def _exchange(old, new, module):
         if isinstance(value, types.FunctionType):
             for part in ("__code__", "__defaults__", "__kwdefaults__"):
                 setattr(present, part, getattr(value, part))
-        elif isinstance(value, property):
+        elif isinstance(value, property | classmethod | staticmethod):
             setattr(old, name, value)
         elif isinstance(value, type):
             _exchange(present, value, module)

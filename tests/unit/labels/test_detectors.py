@@ -7,6 +7,7 @@ import torch
 from problems import gradients
 from reference import covariance, explicit
 from wtrak.geometry.gradients import Gradients, reduce_to_sum_zero, residuals
+from wtrak.geometry.leave_one_out import leave_one_out
 from wtrak.labels import detectors
 from wtrak.labels.catalogue import DETECTORS
 from wtrak.labels.detectors import all_detectors, confident_learning, self_influence
@@ -54,6 +55,17 @@ def test_detectors_are_those_of_explicit_forms(gradient):
         rtol=1e-8,
     )
     np.testing.assert_array_equal(found["tracin"], tracin)
+    # Copies are left out together.
+    pairs = np.arange(50) // 2
+    options = {"gradient": gradient, "ridge": 0.01, "penalty": 0.02, "groups": pairs}
+    options |= {"rng": rng, "block_size": 8, "device": torch.device("cpu")}
+    together = all_detectors(weight, unseen, tracin, h, labels, **options)
+    options = {"groups": pairs, "block_size": 8, "device": torch.device("cpu")}
+    without = leave_one_out(z, h, labels, 0.02, **options).logits
+    losses = -np.log(np.exp(without) / np.exp(without).sum(axis=1, keepdims=True))
+    expected = losses[np.arange(50), labels]
+    np.testing.assert_allclose(together["leave_one_out_loss"], expected, rtol=1e-7)
+    assert (abs(together["leave_one_out_loss"] - found["leave_one_out_loss"]) > 1e-3).any()
     # The Hessian as it is defined, on all C·p coordinates; its null space is no part of φ.
     curvature = np.einsum("nc,cd->ncd", p, np.eye(4)) - p[:, :, None] * p[:, None, :]
     hh = h[:, :, None].astype(float) * h[:, None, :]

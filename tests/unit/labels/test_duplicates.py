@@ -16,7 +16,8 @@ def copies_of(features, cosine=0.99, block_size=7):
 @pytest.fixture
 def features():
     """20 points far from the origin: without their mean removed, all would look alike."""
-    return 100 + np.random.default_rng(0).standard_normal((20, 12)).astype(np.float32)
+    points = np.random.default_rng(0).standard_normal((20, 12))
+    return (100 * np.arange(12) + points).astype(np.float32)
 
 
 def test_points_that_differ_are_alone(features):
@@ -30,12 +31,12 @@ def test_points_that_differ_are_alone(features):
 @pytest.mark.parametrize("cosine", [0.99, 1.0])
 def test_exact_copies_are_one_group(features, cosine, block_size):
     """A copy in another fold would tell the head the label."""
-    rows = np.array([*range(20), 3, 3, 17])
+    rows = np.array([*range(20), 3, 3, 17, 0])
     found = copies_of(features[rows], cosine, block_size)
-    for a, b in [(3, 20), (3, 21), (17, 22)]:
+    for a, b in [(3, 20), (3, 21), (17, 22), (0, 23)]:
         assert found.groups[a] == found.groups[b]
-    assert len(set(found.groups)) == 20
-    assert list(found.sizes[[3, 20, 21, 17, 22, 0]]) == [3, 3, 3, 2, 2, 1]
+    assert set(found.groups) == set(range(20))
+    assert list(found.sizes[[3, 20, 21, 17, 22, 0, 1]]) == [3, 3, 3, 2, 2, 2, 1]
 
 
 def test_near_copies_are_found_up_to_the_angle(features):
@@ -71,20 +72,32 @@ def test_copies_under_two_labels_are_told(features):
 
 def test_points_at_the_mean_are_copies_of_one_another():
     """0/0 would make them copies of nothing, or of everything."""
-    features = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1], [0, 0], [0, 0]], np.float32)
+    features = np.array([[0.0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [0, 0]], np.float32)
     found = copies_of(features)
-    assert found.groups[4] == found.groups[5]
-    assert list(found.sizes) == [1, 1, 1, 1, 2, 2]
+    assert found.groups[0] == found.groups[5]
+    assert list(found.sizes) == [2, 1, 1, 1, 1, 2]
+    # All rows are their mean.
+    assert list(copies_of(features[[0, 0, 0]] + 5).sizes) == [3, 3, 3]
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-8, 2.0**8])
+@pytest.mark.parametrize(("power", "at_the_mean"), [(-20, True), (-19, False)])
+def test_a_millionth_of_the_largest_norm_counts_as_the_mean(scale, power, at_the_mean):
+    """Rounding would give a direction to what has none, or small norms would lose theirs."""
+    rows = np.array([[1.0, 0], [-1, 0], [0, 2.0**power], [0, -(2.0**power)]])
+    found = copies_of((scale * rows).astype(np.float32))
+    assert list(found.sizes) == ([1, 1, 2, 2] if at_the_mean else [1, 1, 1, 1])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_copies_are_rows_that_are_equal(dtype):
     """Copies would be held apart, or different rows held together."""
-    rows = np.array([[1, 2], [0, 0], [1, 2], [2, 1], [-0.0, 0], [1, 2 + 1e-6]], dtype)
+    rows = [[1, 2], [0, 0], [1, 2], [2, 1], [-0.0, 0], [1, 2 + 1e-6], [1e-30, 0], [2e-30, 0]]
+    rows = np.array(rows, dtype)
     groups = exact_copies(rows)
     equal = (rows[:, None] == rows[None]).all(axis=2)
     np.testing.assert_array_equal(groups[:, None] == groups[None], equal)
     assert sorted(set(groups)) == list(range(groups.max() + 1))
     # The same of a view that is not contiguous.
-    wide = np.column_stack([rows, np.arange(6, dtype=dtype)])
+    wide = np.column_stack([rows, np.arange(8, dtype=dtype)])
     np.testing.assert_array_equal(exact_copies(wide[:, :2]), groups)

@@ -104,6 +104,30 @@ def test_statistics_without_each_subset_by_hand():
         left = [k for k in range(6) if k != s]
         expected = [spearmanr(predicted[t, left], actual[t, left]).statistic for t in range(4)]
         np.testing.assert_allclose(without[s], expected, rtol=1e-12)
+    # Subsets are the last axis of any number.
+    runs = rng.standard_normal((3, 4, 6))
+    without = without_each_subset(ceilings, runs)
+    assert without.shape == (6, 4)
+    np.testing.assert_allclose(without[2], ceilings(runs[..., [0, 1, 3, 4, 5]]), rtol=1e-12)
+
+
+def test_pseudo_values_by_hand():
+    """An interval would be that of other numbers, or of points without a correlation."""
+    whole = np.array([0.5, np.nan, 0.3, 0.1])
+    without = np.array([[0.4, 0.2, np.nan, 0.1], [0.5, 0.2, 0.3, 0.4], [0.6, 0.2, 0.3, 0.1]])
+    expected = [[1.5 - 0.8, 0.3 - 0.2], [1.5 - 1.0, 0.3 - 0.8], [1.5 - 1.2, 0.3 - 0.2]]
+    np.testing.assert_allclose(pseudo_values(whole, without), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_interval_of_a_correlation_ends_where_correlations_do(sign):
+    """A correlation below −1 or above 1 would be shown."""
+    whole = sign * np.array([0.9, 0.8, 0.7])
+    without = sign * np.array([[0.6, 0.5, 0.4], [1.0, 0.9, 0.8], [1.0, 0.9, 0.9]])
+    mean, low, high = mean_over_both(whole, without)
+    assert mean == pytest.approx(sign * 0.8)
+    assert (low, high)[sign > 0] == sign
+    assert sign * (low, high)[sign < 0] < 0.8
 
 
 def test_interval_leaves_out_test_points_without_a_correlation():

@@ -269,11 +269,16 @@ def test_identities_are_no_evidence_for_the_paper():
 
 @pytest.mark.parametrize(
     ("unit", "expected"),
-    [("share", (0.0, 1.0)), ("correlation", (-1.0, 1.0)), ("%", (0.0, 4.0)), ("1", (-3.0, 4.0))],
+    [
+        ("share", (0.0, 1.0)),
+        ("correlation", (-1.0, 1.0)),
+        ("%", (0.0, 100.0)),
+        ("1", (-3.0, 400.0)),
+    ],
 )
 def test_intervals_end_where_the_quantity_does(found, unit, expected):
     """A share above 1 would be shown."""
-    frame = pd.DataFrame({"value": [0.5], "low": [-3.0], "high": [4.0]})
+    frame = pd.DataFrame({"value": [0.5], "low": [-3.0], "high": [400.0]})
     claim = {"column": "value", "unit": unit}
     assert found(frame, claim) == Evidence(0.5, *expected)
     without = found(frame[["value"]], claim)
