@@ -100,7 +100,7 @@ def levels_of(image, wide):
         values = _values(image, box, kind)
         if not np.isfinite(values).all():
             raise ValueError("a grey value is not finite")
-        low, high = min(low, values.min(initial=np.inf)), max(high, values.max(initial=-np.inf))
+        low, high = min(low, values.min()), max(high, values.max())
     return Levels(kind, float(low), float(high))
 
 
