@@ -45,14 +45,13 @@ def measure(square, width, height):
         the same from the first to the 99th percentile; the first and the 99th percentile of the
         grey values; and the variance of the Laplacian of the grey values.
     """
-    channels = square.reshape(-1, 3)
-    low, high = _percentiles(channels)
+    smallest, low, high, largest = _order_statistics(square)
     grey = square @ np.array([0.299, 0.587, 0.114], dtype=np.float32)
-    (dark,), (bright,) = _percentiles(grey.round().astype(np.uint8).reshape(-1, 1))
+    _, (dark,), (bright,), _ = _order_statistics(grey.round().astype(np.uint8)[..., None])
     return (
         width,
         height,
-        int(np.ptp(channels, axis=0).max()),
+        int((largest - smallest).max()),
         int((high - low).max()),
         int(dark),
         int(bright),
@@ -60,13 +59,13 @@ def measure(square, width, height):
     )
 
 
-def _percentiles(channels):
-    """First and 99th percentile of each column of bytes."""
-    counts = [np.bincount(column, minlength=256).cumsum() for column in channels.T]
-    n = len(channels)
-    low = np.array([np.searchsorted(count, 0.01 * n) for count in counts])
-    high = np.array([np.searchsorted(count, 0.99 * n) for count in counts])
-    return low, high
+def _order_statistics(pixels):
+    """Smallest value, first and 99th percentile and largest value of each channel of bytes."""
+    # By counts of the 256 values, which is ten times as fast as sorting.
+    counts = [np.bincount(values.ravel(), minlength=256) for values in np.moveaxis(pixels, -1, 0)]
+    shares = np.cumsum(counts, axis=1) / pixels[..., 0].size
+    places = (np.nextafter(0, 1), 0.01, 0.99, 1)
+    return np.array([[np.searchsorted(share, place) for share in shares] for place in places])
 
 
 def flags(measures):
