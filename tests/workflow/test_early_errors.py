@@ -14,6 +14,7 @@ from wtrak.convex.data import table
 from wtrak.geometry.ood import SYNTHETIC
 from wtrak.sources import datasets
 from wtrak.sources.human_labels import CIFAR10N
+from wtrak.sources.image_files import ImageFile
 from wtrak_plan.dataset_sizes import (
     FOREIGN,
     FORMATS,
@@ -66,7 +67,7 @@ def problems(changes, base=None, folder=()):
         "tasks": [*config["wrif"]["tasks"]] if run == "all" else run,
         "share": 0.687,
     }
-    return size_problems(config, plan, lambda name: [(path, 1, 1) for path in folder])
+    return size_problems(config, plan, lambda name: dict(folder))
 
 
 def test_configurations_as_they_are_have_no_problem():
@@ -189,21 +190,16 @@ def test_human_labels_for_all_experiments_must_be_of_their_images():
 
 
 FOLDER = {"kind": "image_folder", "path": "/f", "test_path": "/g", "side": 32}
-FILES = [f"/f/{name}/{k}.png" for name in ("cat", "dog", ".git") for k in range(700)]
-FILES += ["/f/notes.txt", *(f"/g/cat/deep/{k}.png" for k in range(400))]
+TRAIN = [ImageFile(f"{name}/{k}.png") for name in ("cat", "dog") for k in range(700)]
+TRAIN += [ImageFile("cat/.git", "hidden"), ImageFile("notes.txt", "not in a class's sub-folder")]
+TEST = [ImageFile(f"cat/deep/{k}.png") for k in range(400)]
+FILES = {"path": (["cat", "dog"], TRAIN), "test_path": (["cat"], TEST)}
 
 
 def test_files_of_a_folder_are_an_upper_limit():
     """A folder with too few images would be read, and the backbone run over it, first."""
-    assert folder_counts(FOLDER, [(path, 1) for path in FILES]) == {
-        "train": {"cat": 700, "dog": 700},
-        "test": {"cat": 400},
-    }
-    same = FOLDER | {"test_path": "/f"}
-    assert folder_counts(same, 2 * [(path, 1) for path in FILES])["test"] == {
-        "cat": 700,
-        "dog": 700,
-    }
+    assert folder_counts(FILES) == {"train": {"cat": 700, "dog": 700}, "test": {"cat": 400}}
+    assert folder_counts({"path": FILES["path"]})["test"] == {}
     used = {"datasets.mine": FOLDER, "experiments.digits.dataset": "mine"}
     used |= {"label_noise.fits.n_train": [700], "experiments.digits.n_train": 1400}
     assert problems(used, folder=FILES) == []
@@ -216,6 +212,24 @@ def test_files_of_a_folder_are_an_upper_limit():
     rate = {"label_noise.settings.uniform_10.rate": 0.9999, "experiments.digits.n_train": "all"}
     rate |= {"run.experiments": ["digits"], "label_noise.fits.experiment": "cifar10"}
     assert problems(used | rate, folder=FILES) == []
+
+
+@pytest.mark.parametrize(
+    ("classes", "files", "words"),
+    [
+        (["cat"], ["cat/1", "cat/2"], "has only the class cat"),
+        (["cat", "dog"], ["cat/1", "cat/2"], "the sub-folder dog holds no image"),
+        (["cat", "dog"], ["cat/1", "cat/2", "dog/1"], "dog has 1 image; two classes with 2"),
+        (["train", "val"], ["train/1", "train/2", "val/1", "val/2"], "as in /f/train, or rename"),
+    ],
+)
+def test_folder_in_which_the_reading_would_end(classes, files, words):
+    """All images would be read first, and the backbone run over them."""
+    found = {"path": (classes, [ImageFile(name) for name in files])}
+    used = {"datasets.mine": {"kind": "image_folder", "path": "/f", "side": 32}}
+    used |= {"experiments.digits.dataset": "mine"}
+    (line,) = problems(used, folder=found)
+    assert line.startswith("/f") and words in line
 
 
 # --- what is known of the data is so ---

@@ -21,12 +21,14 @@ SMALL["experiments"]["own"]["dataset"] = {"side": 32}
 KINDS = ["png", "jpg", "bmp"]
 # How the list shows a name that is no UTF-8.
 SPELT_OUT = "two/caf\\udce9.png"
+BLACK = "0000_black.png"
 
 
 def make_folder(folder, n=300, planted=15):
     """Digits as images of several kinds and sizes, the first `planted` in a wrong class.
 
-    One more is a copy of the last image, as a file of another kind in a wrong class.
+    One more is a copy of the last image, as a file of another kind in a wrong class. One is black,
+    and one a link to a file outside the folder.
     """
     digits, rng = load_digits(), np.random.default_rng(0)
     wrong = set()
@@ -45,6 +47,10 @@ def make_folder(folder, n=300, planted=15):
     copied = folder / NAMES[(label + 1) % 10] / f"{path.stem}_again.tiff"
     image.save(copied)
     wrong.add(copied.relative_to(folder).as_posix())
+    Image.new("L", (40, 40)).save(folder / "zero" / BLACK)
+    outside = folder.parent / "outside.png"
+    path.rename(outside)
+    path.symlink_to(outside)
     (folder / "one" / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 no more")
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     (folder / "two" / os.fsdecode(b"caf\xe9.png")).write_bytes(b"named by another system")
@@ -81,7 +87,7 @@ def test_planted_errors_come_first_and_their_class_is_suggested(looked):
     repository, folder, wrong = looked
     results = repository / "runs" / "suspects" / "results"
     frame = pd.read_csv(results / "suspects" / "own" / "suspects.csv")
-    assert len(frame) == 301 and list(frame["rank"]) == list(range(1, 302))
+    assert len(frame) == 302 and list(frame["rank"]) == list(range(1, 303))
     assert all((folder / path).is_file() for path in frame["path"])
     assert (frame["given_label"] == frame["path"].str.split("/").str[0]).all()
     found = frame["path"].isin(wrong)
@@ -112,6 +118,17 @@ def test_files_that_could_not_be_used_are_listed(looked):
     assert set(pd.read_csv(path)["path"]) == {"notes.txt", "one/broken.jpg", SPELT_OUT}
 
 
+def test_odd_images_are_named_in_the_list(looked):
+    """A user would look for a wrong label where there is nothing to see."""
+    results = looked[0] / "runs" / "suspects" / "results"
+    frame = pd.read_csv(results / "suspects" / "own" / "suspects.csv", keep_default_na=False)
+    pictures = frame.set_index("path")["picture"]
+    assert pictures[f"zero/{BLACK}"] == "constant"
+    assert (pictures != "").sum() <= 10
+    quality = pd.read_csv(results / "datasets" / "own.quality.csv", keep_default_na=False)
+    assert quality.set_index("path")["picture"].to_dict() == pictures.to_dict()
+
+
 def test_second_look_has_nothing_to_do_and_another_image_has(looked):
     """A folder that the user has corrected would show its old errors, or work be repeated."""
     repository, folder, _ = looked
@@ -125,6 +142,13 @@ def test_second_look_has_nothing_to_do_and_another_image_has(looked):
     for rule in ("image_folder", "activations", "head", "suspicious_labels", "gallery"):
         assert f"\n{rule} " in again, rule
     assert "\nbackbone " not in again
+    # Of a link it counts what it leads to.
+    outside, times = folder.parent / "outside.png", (folder.parent / "outside.png").stat()
+    os.utime(outside, ns=(1, 1))
+    try:
+        assert "\nimage_folder " in look(repository, folder, "--dry-run").stdout
+    finally:
+        os.utime(outside, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert "Nothing to be done" in look(repository, folder, "--dry-run").stdout
 
 
@@ -159,6 +183,8 @@ def test_with_test_images_the_whole_chain_is_planned(looked):
         ("empty class", "the sub-folder fish holds no image that can be read"),
         ("one class", "has only the class one"),
         ("one image", "holds only one image"),
+        ("rare class", "two has 1 image; two classes with 2 images or more are needed"),
+        ("parts", "the sub-folders train, val look like parts of a dataset and not like classes"),
     ],
 )
 def test_a_folder_that_cannot_be_used_ends_in_one_clear_line(looked, tmp_path, spoil, message):
@@ -171,6 +197,12 @@ def test_a_folder_that_cannot_be_used_ends_in_one_clear_line(looked, tmp_path, s
             os.link(path, own / "one" / path.name)
     if spoil == "empty class":
         (own / "fish").mkdir()
+    if spoil == "rare class":
+        (own / "two").mkdir()
+        os.link(next((folder / "two").glob("*.bmp")), own / "two" / "x.bmp")
+    if spoil == "parts":
+        (own / "one").rename(own / "train")
+        (own / "val").mkdir()
     arguments = ("--directory", str(tmp_path / "run"))
     done = look(repository, own, *arguments, check=False)
     assert done.returncode == 1

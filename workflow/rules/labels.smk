@@ -8,7 +8,10 @@ NOISY = any(map(plan.noisy, config["label_noise"]["settings"]))
 SUSPECTS = expand(
     ["results/suspects/{experiment}/suspects.csv", "results/copies/{experiment}.csv"],
     experiment=plan.chosen_experiments(),
-) + expand("results/datasets/{dataset}.skipped.csv", dataset=plan.chosen_folders())
+) + expand(
+    ["results/datasets/{dataset}.skipped.csv", "results/datasets/{dataset}.quality.csv"],
+    dataset=plan.chosen_folders(),
+)
 GALLERIES = expand(
     "results/figures/{figure}.{format}",
     figure=[

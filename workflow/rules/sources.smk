@@ -43,6 +43,7 @@ rule image_folder:
         arrays="results/datasets/{dataset}.safetensors",
         record="results/datasets/{dataset}.json",
         skipped="results/datasets/{dataset}.skipped.csv",
+        quality="results/datasets/{dataset}.quality.csv",
     log:
         "results/logs/image_folder/{dataset}.log",
     benchmark:
@@ -60,8 +61,8 @@ rule image_folder:
         path=lambda w: config["datasets"][w.dataset]["path"],
         test_path=lambda w: config["datasets"][w.dataset].get("test_path"),
         side=lambda w: config["datasets"][w.dataset]["side"],
-        n_files=lambda w: len(plan.folder_listing(w.dataset)),
-        # Changes with the name, size or time of any file.
+        n_files=lambda w: len(plan.files_to_read(w.dataset)),
+        # Changes with the name, size, time or readability of any file, and that of a link's file.
         content=plan.content_of,
     message:
         "Read the images of {wildcards.dataset}"

@@ -6,9 +6,10 @@ refused whatever the folder turns out to hold.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
+from wtrak.errors import WtrakError
 from wtrak.sources import catalogue
+from wtrak.sources.image_files import check_classes, check_test_classes
 from wtrak_plan.early_checks import list_of
 
 # Names of the sets that the figure of foreign inputs always has.
@@ -56,39 +57,52 @@ TABLES = {
 }
 
 
-def folder_counts(block, listing):
+def folder_counts(listing):
     """Count the files of each class of a folder of images, by split.
 
     Parameters
     ----------
-    block : dict
-        The dataset's block in the configuration.
-    listing : list of tuple
-        One for each file; its first item is the path.
+    listing : dict of str to (list of str, list of ImageFile)
+        Output of `Plan.folder_listing`.
 
     Returns
     -------
     dict of str to dict of str to int
     """
-    # The folders of the two splits may be the same, or one may lie inside the other.
-    out, paths = {}, {path for path, *_ in listing}
-    for split, key in (("train", "path"), ("test", "test_path")):
-        counts = out.setdefault(split, {})
-        for path in paths if key in block else ():
-            try:
-                inside = Path(path).relative_to(block[key]).parts
-            except ValueError:
-                continue
-            if len(inside) > 1 and not inside[0].startswith("."):
-                counts[inside[0]] = counts.get(inside[0], 0) + 1
+    out = {"train": {}, "test": {}}
+    for key, (classes, files) in listing.items():
+        counts = dict.fromkeys(classes, 0)
+        for file in files:
+            if not file.reason:
+                counts[file.label] += 1
+        out["test" if key == "test_path" else "train"] = counts
     return out
+
+
+def folder_problems(config, names, listing):
+    """Yield a sentence for each folder of images in which the job that reads it would end.
+
+    Files may turn out to be no images, so that the job may still find less than is needed.
+    """
+    for name in names:
+        block = config["datasets"][name]
+        if "kind" not in block:
+            continue
+        try:
+            found = listing(name)
+            classes, files = found["path"]
+            check_classes(block["path"], classes, files)
+            if "test_path" in found:
+                check_test_classes(block["test_path"], *found["test_path"], classes)
+        except WtrakError as error:
+            yield str(error)
 
 
 def images_of(config, name, listing):
     """`Images` of a dataset; None if the format of its source is not one of images."""
     block = config["datasets"][name]
     if "kind" in block:
-        counts, side = folder_counts(block, listing(name)), block["side"]
+        counts, side = folder_counts(listing(name)), block["side"]
         train, test = (sum(counts[split].values()) for split in ("train", "test"))
         return Images(train, test, len(counts["train"]), side, side, is_folder=True)
     return FORMATS.get(config["data"]["sources"][block["source"]][0]["format"])
@@ -124,31 +138,24 @@ def size_problems(config, plan, listing):
         ``noisy``: experiments by setting of label noise; ``fits``: output of `Plan.fits`;
         ``removal``: experiments; ``tasks``: names; ``share``: the paper's certified share.
     listing : callable
-        Maps the name of a folder of images to a list of its files, as `Plan.folder_listing` does.
+        Maps the name of a folder of images to what is in it, as `Plan.folder_listing` does.
 
     Returns
     -------
     list of str
     """
-    problems = [*format_problems(config)]
+    used = used_datasets(config, plan)
+    problems = [*format_problems(config), *folder_problems(config, used, listing)]
     if problems:
         return problems
-    known = {name: images_of(config, name, listing) for name in used_datasets(config, plan)}
+    known = {name: images_of(config, name, listing) for name in used}
     for name, block in config["experiments"].items():
         images = known.get(block["dataset"])
-        if (
-            images
-            and images.train
-            and block["n_train"] != "all"
-            and block["n_train"] > images.train
-        ):
+        if images and block["n_train"] != "all" and block["n_train"] > images.train:
             problems.append(
                 f"experiments.{name}.n_train: {block['n_train']:,} is more than the "
                 f"{images.words('train')} of {block['dataset']}"
             )
-    if any(images.is_folder and images.train < 2 for images in known.values()):
-        # The job that reads the folder gives a better message.
-        return problems
     if problems or not plan["attributed"]:
         return [*problems, *fold_problems(config, plan, known)]
     problems += experiment_problems(config, plan, known)

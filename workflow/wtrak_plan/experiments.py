@@ -1,7 +1,8 @@
 """Lookups in a configuration: experiments to run, their settings, and the files they share."""
 
 import hashlib
-from pathlib import Path
+
+from wtrak.sources.image_files import find_images
 
 # Separates the name of an experiment from the name of its variation.
 VARIED = "__"
@@ -154,17 +155,31 @@ class Plan:
         return [name for name in self.folders() if name in used]
 
     def folder_listing(self, name):
-        """Path, size and modification time of every file of a folder of images."""
+        """Classes and files of a folder of images, by the key of its path.
+
+        It is what the job that reads the folder finds, with the size and the time of each file.
+
+        Returns
+        -------
+        dict of str to (list of str, list of ImageFile)
+            Output of `image_files.find_images` for ``path`` and, if there is one, ``test_path``.
+
+        Raises
+        ------
+        WtrakError
+            If a folder cannot be opened, or has no sub-folders with names in UTF-8.
+        """
         if name not in self._listings:
             block = self.config["datasets"][name]
-            self._listings[name] = [
-                (path.as_posix(), path.lstat().st_size, path.lstat().st_mtime_ns)
-                for key in ("path", "test_path")
-                if key in block
-                for path in sorted(Path(block[key]).rglob("*"))
-                if not path.is_dir()
-            ]
+            self._listings[name] = {
+                key: find_images(block[key]) for key in ("path", "test_path") if key in block
+            }
         return self._listings[name]
+
+    def files_to_read(self, name):
+        """Files of a folder of images that may be images, training and test."""
+        listing = self.folder_listing(name)
+        return [file for _, files in listing.values() for file in files if not file.reason]
 
     def content_of(self, wildcards):
         """Hash of the content of the dataset that the wildcards name, directly or not.

@@ -1,5 +1,7 @@
 """Files between rules: whole or not there, bit for bit, and named where they are damaged."""
 
+import csv
+import io
 import os
 import stat
 import subprocess
@@ -26,6 +28,7 @@ from wtrak.job.io import (
     read_csv,
     read_json,
     save_arrays,
+    scratch_beside,
     write_csv,
     write_json,
     write_text,
@@ -78,11 +81,10 @@ def not_arrays(path):
     save_arrays(path, {"names": np.array(["a", "b"])})
 
 
-class BrokenFrame:
-    """A data frame that fails after its first line."""
+class Broken:
+    """A cell that has no text."""
 
-    def to_csv(self, path, **_):
-        path.write_text("ε,share\n", encoding="utf-8")
+    def __str__(self):
         raise OSError(28, "No space left on device")
 
 
@@ -91,7 +93,7 @@ class BrokenFrame:
     [
         pytest.param(unserialisable, id="json"),
         pytest.param(not_arrays, id="arrays"),
-        pytest.param(lambda path: write_csv(path, BrokenFrame()), id="csv"),
+        pytest.param(lambda path: write_csv(path, pd.DataFrame({"a": ["x", Broken()]})), id="csv"),
         pytest.param(lambda path: write_text(path, "\ud800"), id="text"),
     ],
 )
@@ -351,3 +353,77 @@ def test_frame_that_is_cut_within_a_row_is_named(tmp_path, cut):
     (tmp_path / "x.csv").write_bytes(whole[:-cut])
     with pytest.raises(WtrakError, match=r"x\.csv is truncated"):
         read_csv(tmp_path / "x.csv")
+
+
+TEXTS = ["a\rb", "Icon\r", "a\r\nb", 'q"\r"', "\r", "\n", "a,b\r", "plain"]
+FORMULAS = ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "＝x", "'=x", "''-", "=cmd|' /C calc'!A0"]
+
+
+def as_newer_python(monkeypatch):
+    """Let rows be written as by Python 3.13, which quotes carriage returns whatever ends a row."""
+    real = csv.writer
+
+    class Writer:
+        def __init__(self, file, *args, lineterminator, **kwargs):
+            self._file, self._end = file, lineterminator
+            self._options = args, kwargs | {"lineterminator": "\r\n"}
+
+        def writerow(self, row):
+            buffer = io.StringIO(newline="")
+            args, kwargs = self._options
+            real(buffer, *args, **kwargs).writerow(row)
+            self._file.write(buffer.getvalue().removesuffix("\r\n") + self._end)
+
+        def writerows(self, rows):
+            for row in rows:
+                self.writerow(row)
+
+    monkeypatch.setattr(csv, "writer", Writer)
+
+
+def test_carriage_returns_split_no_row_in_any_python(tmp_path, monkeypatch):
+    """A file of macOS named `Icon` and a carriage return would end its row."""
+    frame = pd.DataFrame({"path": TEXTS, "a\rb": range(len(TEXTS))})
+    write_csv(tmp_path / "here.csv", frame)
+    as_newer_python(monkeypatch)
+    assert '"Icon\r",1' in frame.to_csv(index=False, lineterminator="\n")
+    write_csv(tmp_path / "newer.csv", frame)
+    assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "newer.csv").read_bytes()
+    with (tmp_path / "here.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    guarded = [f"'{text}" if text[0] in "\r\n" else text for text in TEXTS]
+    assert rows == [["path", "a\rb"], *([text, str(k)] for k, text in enumerate(guarded))]
+    pd.testing.assert_frame_equal(read_csv(tmp_path / "here.csv"), frame)
+
+
+def test_no_cell_is_a_formula_and_every_text_comes_back(tmp_path):
+    """A spreadsheet would run what a file is called."""
+    frame = pd.DataFrame({"path": [*FORMULAS, "'plain'", "a=b"], "value": -np.arange(12.0)})
+    frame["mixed"] = pd.Series(["=x", None, -1.5, "y"] * 3, dtype=object)
+    write_csv(tmp_path / "a.csv", frame)
+    with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))[1:]
+    assert all(row[0].startswith("'") for row in rows[:-1]) and rows[-1][0] == "a=b"
+    assert rows[1][1] == "-1.0" and rows[0][2] == "'=x"
+    back = read_csv(tmp_path / "a.csv")
+    assert list(back["path"]) == list(frame["path"])
+    np.testing.assert_array_equal(back["value"], frame["value"])
+    assert list(back["mixed"].dropna().astype(str)) == ["=x", "-1.5", "y"] * 3
+
+
+def test_scratch_beside_a_file_goes_with_its_block_or_with_the_next(tmp_path):
+    """Images of a killed job would stay on the disk for ever."""
+    path = tmp_path / "deep" / "x.safetensors"
+    with pytest.raises(RuntimeError), scratch_beside(path) as folder:
+        (folder / "images").write_bytes(b"x")
+        save_arrays(path, {"x": np.ones(3)})
+        assert (folder / "images").exists() and folder.parent == path.parent
+        raise RuntimeError
+    assert names(path.parent) == [path.name]
+    # What a killed process leaves: nobody holds the lock.
+    (path.parent / f".{path.name}.abc.part").touch()
+    (path.parent / f".{path.name}.abc.part.d").mkdir()
+    (path.parent / f".{path.name}.abc.part.d" / "images").touch()
+    with scratch_beside(path):
+        pass
+    assert names(path.parent) == [path.name]

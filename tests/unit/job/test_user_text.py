@@ -21,6 +21,8 @@ NAMES = [
         "$\\frac{1$",
         "5 $ and 6 $",
         "a$b",
+        "A$$B",
+        "$$",
         "\\$x\\$",
         "<b>&amp;</b>",
         "<script>",
@@ -29,6 +31,8 @@ NAMES = [
     ),
     *("a|b", "a,b", 'a"b', "'", "a\nb", "a\rb", "a\tb", "\x01\x1b", "%", "#", "_^~", "\\textbf{x}"),
     *("{wildcards}", "{}", "nan", "NA", "", " ", "1", "1.0", "True", "🐈", "für", "\u2028"),
+    # Formulas of a spreadsheet, an end of a row of macOS, and a name in another script.
+    *("=1+1", "-x", "@y", "+z", "'=q", "=\r", "Icon\r", "猫"),
 ]
 
 

@@ -17,7 +17,7 @@ from wtrak.job.experiment import training_subset
 from wtrak.job.io import load_arrays, save_arrays
 from wtrak.labels.head_scores import cross_entropy
 from wtrak.labels.noise import detection, flip_labels
-from wtrak.labels.out_of_fold import out_of_fold_logits
+from wtrak.labels.out_of_fold import draw_folds, out_of_fold_logits
 
 SGD = {
     "optimizer": "sgd",
@@ -115,7 +115,7 @@ def test_out_of_fold_logits_are_of_heads_that_saw_no_part_of_their_fold(data):
     h, given = append_constant(features["train"][heads["train_index"]]), heads["given"][0]
     rng = np.random.default_rng(0)
     flip_labels(heads["true"], "uniform", 0.2, 3, rng)
-    folds = rng.permutation(np.arange(30) % 3)
+    folds = draw_folds(30, 3, rng, labels=given)
     for fold in range(3):
         held = folds == fold
         weight, _, _ = train_head(h[~held], given[~held], 3, RECIPE, torch.device("cpu"))

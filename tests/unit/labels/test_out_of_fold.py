@@ -36,6 +36,39 @@ def test_one_group_cannot_be_held_out():
         draw_folds(6, 3, np.random.default_rng(0), np.zeros(6, int))
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_every_class_is_spread_over_the_folds(seed):
+    """A rare class could lie in one fold, whose head would never have seen it."""
+    rng = np.random.default_rng(seed)
+    n, folds = 60, 5
+    labels = rng.permutation(np.repeat(np.arange(4), [40, 12, 6, 2]))
+    part = draw_folds(n, folds, rng, labels=labels)
+    counts = np.array([np.bincount(part[labels == k], minlength=folds) for k in range(4)])
+    assert (np.ptp(counts, axis=1) <= 1).all()
+    assert np.ptp(counts.sum(axis=0)) <= 1
+    # Copies stay together, and the groups of a class are spread.
+    groups = np.unique(labels * n + rng.integers(20, size=n), return_inverse=True)[1]
+    part = draw_folds(n, folds, rng, groups, labels)
+    assert all(len(set(part[groups == g])) == 1 for g in set(groups))
+    for k in range(4):
+        of_class = np.unique(groups[labels == k])
+        in_fold = [len(np.unique(groups[(labels == k) & (part == fold)])) for fold in range(folds)]
+        assert sum(in_fold) == len(of_class) and max(in_fold) - min(in_fold) <= 1
+
+
+def test_two_images_of_a_class_suffice_if_they_are_no_copies():
+    """A user would be refused who has what is needed, or meet an error of the fit."""
+    labels = np.array([0] * 30 + [1, 1])
+    for seed in range(20):
+        part = draw_folds(32, 5, np.random.default_rng(seed), labels=labels)
+        assert part[30] != part[31]
+    groups = np.array([*range(30), 30, 30])
+    with pytest.raises(WtrakError, match=r"copies count as one example.*class 1 has 1$"):
+        draw_folds(32, 5, np.random.default_rng(0), groups, labels)
+    with pytest.raises(WtrakError, match="there is one class"):
+        draw_folds(30, 5, np.random.default_rng(0), labels=labels[:30])
+
+
 def test_every_example_is_judged_without_its_fold():
     """Its own label would reach the head, or another example's logits stand in its row."""
     part = np.array([2, 0, 1, 0, 2])
@@ -70,7 +103,9 @@ def test_a_copy_with_the_same_wrong_label_does_not_hide_it():
     together = exact_copies(h)
     assert (p_given(together, 1) < 0.2).all()
     apart = next(
-        seed for seed in range(9) if np.ptp(draw_folds(40, 4, np.random.default_rng(seed))[:2])
+        seed
+        for seed in range(9)
+        if np.ptp(draw_folds(40, 4, np.random.default_rng(seed), labels=labels)[:2])
     )
     assert (p_given(None, apart) > 0.8).all()
 
@@ -99,7 +134,7 @@ def test_logits_are_of_a_head_of_the_other_folds(problem, folds):
     h, labels, _ = problem
     found = unseen(problem, folds)
     assert found.shape == (22, 3) and found.dtype == np.float32
-    part = np.random.default_rng(5).permutation(np.arange(22) % folds)
+    part = draw_folds(22, folds, np.random.default_rng(5), labels=labels)
     for k in range(folds):
         held = part == k
         # Folds differ by one example at most.
@@ -119,5 +154,6 @@ def test_head_on_all_labels_is_no_part_of_the_result(problem):
 def test_labels_of_one_class_outside_a_fold_are_refused():
     """A head of one class would say nothing of the other."""
     h, labels = append_constant(np.eye(3, dtype=np.float32)), np.array([0, 0, 1])
-    with pytest.raises(WtrakError, match="need two classes"):
-        out_of_fold_logits(np.zeros((2, 4)), h, labels, 3, SMOOTH, CPU, np.random.default_rng(0))
+    fitting = (SMOOTH, CPU, np.random.default_rng(0), None, ["cat", "dog"])
+    with pytest.raises(WtrakError, match=r"two classes need 2 or more, but class dog has 1$"):
+        out_of_fold_logits(np.zeros((2, 4)), h, labels, 3, *fitting)

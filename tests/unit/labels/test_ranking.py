@@ -109,12 +109,15 @@ def test_files_and_people_stand_beside_their_image(data):
     """A user would correct, or people would be quoted on, another image."""
     folder, arrays, _ = data
     files = [f"x/{k}.png" for k in range(40)]
-    save_arrays(folder / "own", arrays, {"classes": ["a", "b", "c"], "files": files})
+    pictures = ["dark, blurred" if k % 5 == 0 else "" for k in range(40)]
+    about = {"classes": ["a", "b", "c"], "files": files, "pictures": pictures}
+    save_arrays(folder / "own", arrays, about)
     people = (arrays["train_labels"] + (np.arange(40) % 7 == 0)) % 3
     save_arrays(folder / "said", {"aggre": people.astype(np.uint8)})
     frame, _, rows = run_suspicious_labels(folder, "own", human=["said"])
     for index in rows:
         assert frame.loc[index, "path"] == files[index]
+        assert frame.loc[index, "picture"] == pictures[index]
         assert frame.loc[index, "people_label"] == "abc"[people[index]]
 
 

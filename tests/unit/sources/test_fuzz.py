@@ -37,7 +37,7 @@ from wtrak.job.io import (
 from wtrak.sources import datasets as data
 from wtrak.sources import human_labels
 from wtrak.sources.archives import read_members
-from wtrak.sources.image_folder import read_image
+from wtrak.sources.image_pixels import read_image
 from wtrak.sources.weights import read_state_dict
 from wtrak_plan import configuration
 
@@ -282,7 +282,7 @@ def test_pictures(tmp_path, blob):
     path = tmp_path / "picture"
     path.write_bytes(blob)
     try:
-        found = read_image(path, 8)
+        found = read_image(path, 8).square
     except Exception as error:
         # All of them are a reason in the list of skipped files; these would be no reason.
         assert not isinstance(error, MemoryError | RecursionError | AttributeError | NameError)

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from limits import within_limits
-from wtrak.sources.image_folder import read_image
 from wtrak.sources.image_memory import Budget
+from wtrak.sources.image_pixels import read_image
 
 
 def chunk(kind, body):
@@ -103,7 +103,7 @@ TAGS = {
 def test_tags_cost_no_more_than_they_may(tmp_path, case):
     """If it failed, thousands of tags could each make a copy of the same megabytes."""
     (tmp_path / "picture").write_bytes(TAGS[case]())
-    assert within_limits(read_image, tmp_path / "picture", 16).shape == (16, 16, 3)
+    assert within_limits(read_image, tmp_path / "picture", 16).square.shape == (16, 16, 3)
 
 
 @pytest.mark.parametrize("case", BOMBS)
@@ -119,12 +119,11 @@ def test_bomb_is_refused_before_it_is_decoded(tmp_path, case):
 def test_large_photographs_are_still_read(tmp_path):
     """If it failed, the guard would refuse what cameras make."""
     Image.new("RGB", (9504, 6336), (200, 30, 40)).save(tmp_path / "a.jpg", quality=30)
-    assert (
-        abs(within_limits(read_image, tmp_path / "a.jpg", 16).astype(int) - (200, 30, 40)).max() < 4
-    )
+    photograph = within_limits(read_image, tmp_path / "a.jpg", 16)
+    assert abs(photograph.square.astype(int) - (200, 30, 40)).max() < 4
     rows = bytes((1 + 3 * 9504) * 6336)
     (tmp_path / "b.png").write_bytes(png(9504, 6336, 8, 2, rows=rows))
-    assert within_limits(read_image, tmp_path / "b.png", 16).max() == 0
+    assert within_limits(read_image, tmp_path / "b.png", 16).square.max() == 0
 
 
 def test_threads_wait_for_memory_that_others_hold():

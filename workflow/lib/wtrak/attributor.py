@@ -247,7 +247,8 @@ class Attributor(BaseEstimator):
 
         rng = np.random.default_rng(self._folds_seed)
         with as_input_errors():
-            part = draw_folds(len(X), min(self.folds, len(X)), rng, exact_copies(X))
+            folds = min(self.folds, len(X))
+            part = draw_folds(len(X), folds, rng, exact_copies(X), labels, self.classes_)
             z = held_out_logits(part, len(self.classes_), fit)
         probabilities = softmax(z, axis=1)
         loss = cross_entropy(z, labels)

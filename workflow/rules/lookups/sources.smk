@@ -2,6 +2,5 @@
 
 
 def folder_megabytes(name):
-    """Memory in MB to read a folder of images: two copies of all of them while they are written."""
-    side = config["datasets"][name]["side"]
-    return 1000 + len(plan.folder_listing(name)) * 2 * 3 * side**2 // 10**6
+    """Memory in MB to read a folder: images that are decoded, Python, and 2 kB for each file."""
+    return 1300 + len(plan.files_to_read(name)) // 500

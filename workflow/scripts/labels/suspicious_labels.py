@@ -25,12 +25,13 @@ def main(smk):
     folds = min(smk.params.folds, len(labels))
     rng = np.random.default_rng(smk.params.seed)
     copies = Copies.of(load_arrays(smk.input.copies, ["groups"])["groups"])
-    unseen = out_of_fold_logits(
-        weight, activations, labels, folds, smk.params.recipe, device, rng, copies.groups
-    ).astype(np.float64)
+    fitting = (folds, smk.params.recipe, device, rng, copies.groups, about["classes"])
+    unseen = out_of_fold_logits(weight, activations, labels, *fitting).astype(np.float64)
     also = {}
     if "files" in about:
         also["path"] = np.array(about["files"], dtype=object)[rows]
+    if "pictures" in about:
+        also["picture"] = np.array(about["pictures"], dtype=object)[rows]
     if smk.input.human_labels:
         people = load_arrays(smk.input.human_labels[0], ["aggre"])["aggre"][rows]
         also["people_label"] = np.array(about["classes"], dtype=object)[people]

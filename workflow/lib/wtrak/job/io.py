@@ -7,6 +7,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from io import BytesIO
@@ -85,6 +86,24 @@ def scratch(temporary):
         yield folder
     finally:
         shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def scratch_beside(path):
+    """Yield a folder beside `path` for files that are only needed until `path` is written.
+
+    If the process is killed, the next one that makes such a folder or writes `path` removes it.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
+    handle, temporary = _locked_temporary(path)
+    try:
+        with scratch(temporary) as folder:
+            yield folder
+    finally:
+        os.close(handle)
+        Path(temporary).unlink(missing_ok=True)
 
 
 def save_arrays(path, arrays, metadata=None):
@@ -185,10 +204,43 @@ def read_json(path):
         return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
+# A spreadsheet takes a cell that begins with one of these for a formula, and may run it.
+_FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
+# A quoted cell with all that is in it, or the end of a row.
+_QUOTED_OR_END = re.compile('("(?:[^"]|"")*")|\r\n')
+
+
 def write_csv(path, frame):
-    """Write a data frame without its index, floats at full precision."""
+    """Write a data frame without its index, floats at full precision.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it, which
+    `read_csv` and `without_apostrophes` remove. Carriage returns are quoted.
+    """
+    # Some versions of Python quote a carriage return only if rows end with one.
+    text = _in_text(frame, _guarded).to_csv(index=False, lineterminator="\r\n")
+    text = _QUOTED_OR_END.sub(lambda match: match[1] or "\n", text)
     with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+        temporary.write_bytes(text.encode())
+
+
+def without_apostrophes(frame):
+    """A data frame that `write_csv` wrote, with the texts as they were."""
+    return _in_text(frame, _bare)
+
+
+def _in_text(frame, change):
+    """A data frame with every text changed."""
+    words = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
+    return frame.assign(**{name: frame[name].map(change, na_action="ignore") for name in words})
+
+
+def _guarded(value):
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def _bare(value):
+    guarded = isinstance(value, str) and value.startswith("'") and _FORMULA.match(value[1:])
+    return value[1:] if guarded else value
 
 
 def read_csv(path):
@@ -203,7 +255,7 @@ def read_csv(path):
         raw = Path(path).read_bytes()
         if raw and not raw.endswith(b"\n"):
             raise ValueError("its last line has no end")
-        return pd.read_csv(BytesIO(raw))
+        return without_apostrophes(pd.read_csv(BytesIO(raw)))
 
 
 def write_text(path, text):

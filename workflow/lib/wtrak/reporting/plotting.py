@@ -7,11 +7,14 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 
 from wtrak.job.io import atomic_path
+from wtrak.reporting.glyphs import NOTICE, use_fonts
 from wtrak.reporting.palette import EXPERIMENTS, NEUTRAL
 
 mpl.use("Agg")  # no display on a cluster node
 
 DASHES = ["-", "--", "-.", ":"]
+
+FONT = "DejaVu Sans"
 
 WIDTH = 7.2  # inches: two columns of a page
 
@@ -23,7 +26,7 @@ def set_style():
         {
             "svg.hashsalt": "wtrak",
             "pdf.fonttype": 42,
-            "font.family": "DejaVu Sans",
+            "font.family": FONT,
             "axes.titlesize": 9.5,
             "axes.labelsize": 9,
             "xtick.labelsize": 8,
@@ -72,17 +75,20 @@ def provenance_line(records, notice):
     return f"{notice} {line}" if notice else line
 
 
+def _wrapped(footer):
+    return "\n".join(map(literal, textwrap.wrap(footer, 165)))
+
+
 def save_figure(figure, svg, pdf, footer):
-    """Write a figure with its footer as SVG and PDF, without dates in the files."""
-    figure.text(
-        0.0,
-        -0.01,
-        "\n".join(map(literal, textwrap.wrap(footer, 165))),
-        fontsize=6.5,
-        color=NEUTRAL,
-        ha="left",
-        va="top",
-    )
+    """Write a figure with its footer as SVG and PDF, without dates in the files.
+
+    Characters that the font lacks are drawn with others of this machine (see `glyphs`).
+    """
+    below = figure.text(0.0, -0.01, "", fontsize=6.5, color=NEUTRAL, ha="left", va="top")
+    below.set_text(_wrapped(footer))
+    if use_fonts(figure, FONT):
+        below.set_text(_wrapped(f"{NOTICE} {footer}"))
+        use_fonts(figure, FONT)
     options = {"bbox_inches": "tight", "pad_inches": 0.06}
     with atomic_path(svg) as temporary:
         figure.savefig(temporary, format="svg", metadata={"Date": None}, **options)

@@ -167,7 +167,8 @@ def content_sha256(arrays):
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(array.tobytes())
+        # Without a copy, because the array may be a file that memory could not hold.
+        digest.update(array.data)
     return digest.hexdigest()
 
 

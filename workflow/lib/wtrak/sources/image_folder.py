@@ -1,23 +1,18 @@
 """Read a folder of images with a sub-folder for every class."""
 
-import os
 import warnings
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageOps
+import pandas as pd
 
 from wtrak.errors import WtrakError
-from wtrak.sources.image_memory import MAX_BYTES, Budget, check_file, decoding_bytes
-
-# Accepted formats. Pillow reads others too, but it starts another program for EPS, and takes nearly
-# any file for TGA.
-FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
-# Number of grey values that are scaled at a time.
-_BAND_PIXELS = 2**20
-_MEMORY = Budget(MAX_BYTES)
+from wtrak.sources.image_files import as_utf8, check_classes, check_test_classes, find_images, shown
+from wtrak.sources.image_pixels import read_image
+from wtrak.sources.image_quality import MEASURES, flags, measure
 
 
 @dataclass(frozen=True)
@@ -32,9 +27,13 @@ class ImageFolder:
     files : list of str
         Path of each image below the folder, with slashes.
     classes : list of str
-        Names of the sub-folders, in alphabetical order.
+        Names of the sub-folders, in alphabetical order, in the composed form of Unicode.
     skipped : list of dict
         ``path`` and ``reason`` of every file that is not used.
+    quality : pandas.DataFrame
+        Columns path, `image_quality.MEASURES` and picture: what is odd about each image.
+    levels : dict of str to Levels
+        Black and white of each kind of values that are not bytes (see `image_levels`).
     """
 
     images: np.ndarray
@@ -42,85 +41,32 @@ class ImageFolder:
     files: list
     classes: list
     skipped: list
+    quality: pd.DataFrame
+    levels: dict
 
 
-def read_image(path, side):
-    """Read an image, turn it upright, and crop and scale it to a square in RGB.
-
-    Parameters
-    ----------
-    path : path
-        A file in one of `FORMATS`, of any size, grey or in colour. Of several frames the first is
-        used.
-    side : int
-        Side of the square in pixels.
-
-    Returns
-    -------
-    numpy.ndarray, shape (side, side, 3), uint8
-
-    Raises
-    ------
-    Exception
-        Of many types, if the file is not a readable image. `read_image_folder` catches them.
-    """
-    check_file(path)
-    with Image.open(path, formats=FORMATS) as image:
-        full_size = image.size
-        # JPEG is decoded at a lower resolution, which is several times as fast for photographs.
-        image.draft("RGB", (2 * side, 2 * side))
-        with _MEMORY.take(decoding_bytes(image, full_size)):
-            return _upright_square(image, side)
-
-
-def _upright_square(image, side):
-    # In place, because a copy would double the memory.
-    ImageOps.exif_transpose(image, in_place=True)
-    if image.mode.startswith("I") or image.mode == "F":
-        image = _scaled_to_bytes(image)
-    if image.mode != "RGB":
-        image = image.convert("RGB")
-    return np.asarray(ImageOps.fit(image, (side, side), Image.Resampling.BILINEAR))
-
-
-def _scaled_to_bytes(image):
-    """Scale grey values of more than eight bits, which Pillow's conversion would clip.
-
-    White is 65535 if a value is above 255, 1 if all values are floats up to 1, and else 255.
-    """
-    width, height = image.size
-    rows = max(1, _BAND_PIXELS // max(width, 1))
-    boxes = [(0, top, width, min(top + rows, height)) for top in range(0, height, rows)]
-    largest = 0
-    for box in boxes:
-        values = np.asarray(image.crop(box), dtype=np.float64)
-        if not np.isfinite(values).all():
-            raise ValueError("a grey value is not finite")
-        largest = max(largest, values.max(initial=0))
-    top = 65535 if largest > 255 else 1 if image.mode == "F" and largest <= 1 else 255
-    scaled = Image.new("L", image.size)
-    for box in boxes:
-        values = np.asarray(image.crop(box), dtype=np.float64) * (255 / top)
-        scaled.paste(Image.fromarray(np.clip(values, 0, 255).round().astype(np.uint8)), box)
-    return scaled
-
-
-def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k: None):
+def read_image_folder(
+    folder, side, *, train=None, threads=1, advance=lambda k: None, room=np.empty
+):
     """Read every image below the sub-folders of `folder`. The sub-folder is the label.
 
     Files that are not readable images and files outside the sub-folders are listed with a reason.
+    Beside the images in `room`, some hundred bytes are kept for each, and the images that are being
+    decoded.
 
     Parameters
     ----------
     folder : path
     side : int
         Images become squares of this side in pixels.
-    classes : list of str, optional
-        For a test set: the classes of the training folder.
+    train : ImageFolder, optional
+        For a test set: the training images, whose classes and levels it has.
     threads : int
         Number of threads that decode images.
     advance : callable
         Called with 1 after each file, to show progress.
+    room : callable
+        Called with a shape and the type uint8, returns an array for the images.
 
     Returns
     -------
@@ -130,112 +76,86 @@ def read_image_folder(folder, side, *, classes=None, threads=1, advance=lambda k
     Raises
     ------
     WtrakError
-        If the folder is missing, has no sub-folders, fewer than two classes or only one image; if a
-        sub-folder has no readable image or a name that is not UTF-8; or if a class is not among
-        `classes`.
+        If the folder is missing, cannot be opened or has no sub-folders; if its classes cannot be
+        told apart (see `image_files.check_classes`); if a sub-folder has no readable image or a
+        name that is not UTF-8; if a class is not among those of the training images; or if a file
+        changes while it is read.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise WtrakError(f"{folder} is no folder; give one with a sub-folder for every class")
-    entries = sorted(folder.iterdir(), key=lambda path: path.name)
-    folders = [path.name for path in entries if path.is_dir() and not path.name.startswith(".")]
-    skipped = [
-        {
-            "path": _shown(path.name),
-            "reason": "hidden" if path.is_dir() else "not in a class's sub-folder",
-        }
-        for path in entries
-        if path.name not in folders
-    ]
-    if not folders:
-        raise WtrakError(
-            f"{folder} has no sub-folders; it needs one for every class, named after it, with the "
-            "images in it"
-        )
-    nameless = [_shown(name) for name in folders if not _is_text(name)]
-    if nameless:
-        raise WtrakError(
-            f"{folder} has sub-folders whose names are no UTF-8, so that no list can hold them: "
-            f"{', '.join(nameless)}; rename them"
-        )
-    names = [_as_utf8(name) for name in folders]
-    unknown = sorted(set(names) - set(classes or names))
-    if unknown:
-        raise WtrakError(
-            f"{folder} has classes that the training images do not: {', '.join(unknown)}"
-        )
-    classes = classes or names
-    paths = [
-        path
-        for name in folders
-        for path in sorted((folder / name).rglob("*"), key=lambda path: path.as_posix())
-        if not path.is_dir() or path.is_symlink()
-    ]
+    names, found = find_images(folder)
+    check = check_test_classes if train else check_classes
+    # Before anything is decoded; and again when it is known which files are images.
+    check(folder, names, found, *([train.classes] if train else []))
+    classes, known = (train.classes, train.levels) if train else (names, {})
+    wanted = [file for file in found if not file.reason]
 
-    def read(path):
-        if path.is_dir():
-            return "a link to a folder"
-        if not _is_text(str(path.relative_to(folder))):
-            return "its name is no UTF-8, so that no list can hold it"
+    def read(file, known=known):
+        path = Path(folder, file.name)
         try:
-            # Reading a pipe or a device might never end.
-            if not path.is_file():
-                return "a link that leads nowhere" if path.is_symlink() else "no file"
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return read_image(path, side)
+            picture = read_image(path, side, known)
+            return picture, measure(picture.square, picture.width, picture.height)
         except Exception as error:  # Pillow raises many types on files that are not images
-            return f"{type(error).__name__}: {error}".replace(str(path), _shown(path.name))
+            return f"{type(error).__name__}: {error}".replace(str(path), shown(path.name))
 
-    images = np.empty((len(paths), side, side, 3), np.uint8)
-    files, labels = [], []
-    with ThreadPoolExecutor(threads) as pool:
-        for path, found in zip(paths, pool.map(read, paths), strict=True):
-            name = path.relative_to(folder).as_posix()
-            if isinstance(found, str):
-                skipped.append({"path": _shown(name), "reason": found})
+    images = room((len(wanted), side, side, 3), np.uint8)
+    used, measures, levels, refused = [], [], {}, {}
+    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
+        warnings.simplefilter("ignore")
+        for file, outcome in _in_order(pool, read, wanted, 4 * threads):
+            if isinstance(outcome, str):
+                refused[file.name] = outcome
             else:
-                images[len(files)] = found
-                files.append(_as_utf8(name))
-                labels.append(classes.index(files[-1].split("/")[0]))
+                picture, numbers = outcome
+                images[len(used)] = picture.square
+                used.append((file, picture.levels))
+                measures.append(numbers)
+                if picture.levels:
+                    kind = picture.levels.kind
+                    levels[kind] = levels.get(kind, picture.levels) | picture.levels
             advance(1)
-    _check(folder, names, classes, labels, skipped)
+        levels = levels | known
+        # Images that were scaled by their own black and white are scaled by those of all.
+        rows = {file: k for k, (file, own) in enumerate(used) if _differs(own, levels)}
+        for file, outcome in _in_order(pool, lambda f: read(f, levels), rows, 4 * threads):
+            if isinstance(outcome, str):
+                raise WtrakError(
+                    f"{folder}: {shown(file.name)} changed while it was read; run again"
+                )
+            images[rows[file]], measures[rows[file]] = outcome[0].square, outcome[1]
+    found = [replace(file, reason=file.reason or refused.get(file.name, "")) for file in found]
+    check(folder, names, found, *([train.classes] if train else []))
+    files = [as_utf8(file.name) for file, _ in used]
+    quality = pd.DataFrame(measures, columns=MEASURES)
+    quality.insert(0, "path", files)
     return ImageFolder(
-        images[: len(files)], np.array(labels, np.uint16), files, list(classes), skipped
+        images[: len(files)],
+        np.array([classes.index(file.label) for file, _ in used], np.uint16),
+        files,
+        list(classes),
+        [{"path": shown(file.name), "reason": file.reason} for file in found if file.reason],
+        quality.assign(picture=flags(quality)),
+        levels,
     )
 
 
-def _as_utf8(name):
-    """A file's name decoded as UTF-8, even if the locale has another encoding."""
-    return os.fsencode(name).decode("utf-8", "surrogateescape")
+def _differs(own, levels):
+    """Whether an image of these levels is scaled by others."""
+    if not own:
+        return False
+    scale = levels[own.kind]
+    return (scale.black, scale.white) != (own.black, own.white)
 
 
-def _is_text(name):
-    """Whether a file's name is valid UTF-8. On Linux it may be any bytes."""
-    return _shown(name) == _as_utf8(name)
+def _in_order(pool, function, items, ahead):
+    """Yield each item and what a function makes of it, at most `ahead` of them before their turn.
 
-
-def _shown(name):
-    """A file's name, with escapes for bytes that are not UTF-8."""
-    return _as_utf8(name).encode("utf-8", "backslashreplace").decode()
-
-
-def _check(folder, names, classes, labels, skipped):
-    """Raise an error that names the folder if no head can be fitted to these images."""
-    counts = dict(zip(classes, np.bincount(labels, minlength=len(classes)).tolist(), strict=True))
-    empty = [name for name in names if not counts[name]]
-    if empty:
-        several = len(empty) > 1
-        unreadable = sum(entry["path"].split("/")[0] in empty for entry in skipped)
-        hint = f" (files there that are no readable images: {unreadable})" if unreadable else ""
-        raise WtrakError(
-            f"{folder}: the sub-folder{'s' if several else ''} {', '.join(empty)} "
-            f"hold{'' if several else 's'} no image that can be read{hint}; fill or remove "
-            f"{'them' if several else 'it'}"
-        )
-    if len(labels) == 1:
-        raise WtrakError(f"{folder} holds only one image; there is nothing to compare it with")
-    if len(classes) < 2:
-        raise WtrakError(
-            f"{folder} has only the class {classes[0]}; wrong labels can be found among two or more"
-        )
+    The pool's own `map` would keep the results of all that wait for a slow one.
+    """
+    waiting = deque()
+    for item in items:
+        waiting.append((item, pool.submit(function, item)))
+        if len(waiting) >= ahead:
+            item, future = waiting.popleft()
+            yield item, future.result()
+    while waiting:
+        item, future = waiting.popleft()
+        yield item, future.result()

@@ -8,15 +8,21 @@ from pathlib import Path
 # Limit for all images that are decoded at the same time: 1 GiB minus headers and Python.
 MAX_BYTES = 880 * 1024**2
 # Measured bytes for each pixel, including the upright copy in RGB.
-_COST = {"AVIF": 24, "GIF": 9, "JPEG": 9, "JPEG2000": 28, "TIFF": 10, "WEBP": 17}
+_COST = {"AVIF": 24, "GIF": 9, "JPEG": 9, "MPO": 9, "JPEG2000": 28, "TIFF": 10, "WEBP": 17}
 _OTHER_COST = 9
 # The same for a progressive JPEG, which is first decoded at full size.
 _PROGRESSIVE_COST = 9
+# Further bytes for an image that is first brought into the mode RGBA.
+_TRANSPARENT_COST = 4
 # Formats whose decoder reads the whole file first.
 _WHOLE = {"AVIF", "JPEG2000", "WEBP"}
 # Pillow stores every part of a header. A part may have only four bytes.
 _MAX_PARTS = 200_000
 _SMALL_FILE = 2 * 1024**2
+
+
+class TooLargeError(ValueError):
+    """A file would take more memory than it may."""
 
 
 class Budget:
@@ -31,11 +37,11 @@ class Budget:
 
         Raises
         ------
-        ValueError
+        TooLargeError
             If it is more than the total.
         """
         if amount > self._total:
-            raise ValueError(f"it would take {amount / 1024**2:,.0f} MiB to decode; too large")
+            raise TooLargeError(f"it would take {amount / 1024**2:,.0f} MiB to decode; too large")
         with self._changed:
             self._changed.wait_for(lambda: self._free >= amount)
             self._free -= amount
@@ -52,11 +58,11 @@ def check_file(path):
 
     Raises
     ------
-    ValueError
+    TooLargeError
     """
     size = Path(path).stat().st_size
     if size > MAX_BYTES:
-        raise ValueError(f"a file of {size:,} bytes is too large")
+        raise TooLargeError(f"a file of {size:,} bytes is too large")
     with Path(path).open("rb") as file:
         start = file.read(32)
         file.seek(0)
@@ -71,7 +77,7 @@ def check_file(path):
 
 def _check_pixels(amount):
     if amount > MAX_BYTES:
-        raise ValueError(f"it would take {amount / 1024**2:,.0f} MiB to decode; too large")
+        raise TooLargeError(f"it would take {amount / 1024**2:,.0f} MiB to decode; too large")
 
 
 def _count_parts(file, place, form, more, last):
@@ -82,11 +88,11 @@ def _count_parts(file, place, form, more, last):
         if len(head) < struct.calcsize(form) or last in head:
             return
         place += struct.unpack(form, head)[0] + more
-    raise ValueError(f"a header of more than {_MAX_PARTS:,} parts")
+    raise TooLargeError(f"a header of more than {_MAX_PARTS:,} parts")
 
 
-def decoding_bytes(image, full_size):
-    """Bytes for decoding an opened image, turning it upright and converting it to RGB.
+def decoding_bytes(image, full_size, wide):
+    """Bytes for decoding an opened image, converting it to RGB and removing its transparency.
 
     Parameters
     ----------
@@ -94,9 +100,16 @@ def decoding_bytes(image, full_size):
         Opened but not decoded. Its size is that of the decoded image.
     full_size : tuple of int
         Width and height in the file.
+    wide : bool
+        Whether the file has 16 bits for each colour.
     """
-    total = image.width * image.height * _COST.get(image.format, _OTHER_COST)
-    if image.format == "JPEG" and "progressive" in image.info:
+    pixels = image.width * image.height
+    total = pixels * _COST.get(image.format, _OTHER_COST)
+    if image.has_transparency_data and image.mode not in ("RGBA", "LA"):
+        total += pixels * _TRANSPARENT_COST
+    if wide and image.mode in ("RGBA", "LA"):
+        total += pixels * 2 * _TRANSPARENT_COST
+    if image.format in ("JPEG", "MPO") and "progressive" in image.info:
         total += full_size[0] * full_size[1] * _PROGRESSIVE_COST
     if image.format == "TIFF":
         total += _piece_bytes(image)
