@@ -2,8 +2,7 @@
 
 import torch
 from torch.nn.functional import interpolate
-from torchvision.transforms import InterpolationMode
-from torchvision.transforms.v2 import functional
+from torchvision.transforms import InterpolationMode, functional
 
 
 def preprocess(images, preprocessing):
