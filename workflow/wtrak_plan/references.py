@@ -93,7 +93,7 @@ def _backbones(config):
     """Check architectures, preprocessing, and that networks take the images of experiments."""
     for name, block in config["backbones"].items():
         architecture = block["architecture"]
-        problem = architecture_problem(architecture) or _missing_timm(architecture)
+        problem = architecture_problem(architecture) or missing_timm(architecture)
         if problem:
             yield f"backbones.{name}.architecture: {problem}"
         elif architecture in ARCHITECTURES:
@@ -110,7 +110,7 @@ def _backbones(config):
                     yield f"{key}: {problem}{varied}"
 
 
-def _missing_timm(architecture):
+def missing_timm(architecture):
     """A sentence if the architecture needs timm, which is not installed beside torch."""
     # Without torch here, jobs run in another environment, which may have timm.
     if architecture.startswith(TIMM) and find_spec("torch") and not find_spec("timm"):
