@@ -290,10 +290,10 @@ def test_activations_are_those_of_networks_with_auxiliary_heads_and_rescaled_inp
 class Tiny(nn.Module):
     """A network of the kind that timm has."""
 
-    def __init__(self):
+    def __init__(self, num_classes=5):
         super().__init__()
         self.stem, self.norm = nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6)
-        self.head = nn.Sequential(nn.Dropout(0.5), nn.Linear(6, 5))
+        self.head = nn.Sequential(nn.Dropout(0.5), nn.Linear(6, num_classes))
         self.pretrained_cfg = {"input_size": (3, 20, 20)}
 
     def forward(self, x):
@@ -309,7 +309,7 @@ def timm(monkeypatch):
         __version__="1.0",
         is_model=lambda name: name == "tiny",
         list_models=lambda: ["tiny"],
-        create_model=lambda name, pretrained: Tiny(),
+        create_model=lambda name, pretrained, num_classes: Tiny(num_classes),
         data=SimpleNamespace(resolve_model_data_config=lambda model: data),
         found=data,
     )
@@ -321,7 +321,7 @@ def test_network_of_timm_is_used_as_one_of_torchvision(timm):
     """If it failed, the last layer, size or statistics of timm's networks would be others."""
     preprocessing = default_preprocessing("timm:tiny", "mine")
     assert preprocessing == Preprocessing(22, 20, "bicubic", (0.5, 0.4, 0.3), (0.2, 0.3, 0.4))
-    state = calibrated(network("timm:tiny"), 20)
+    state = calibrated(Tiny(), 20)
     model = build_backbone("timm:tiny", backbone_state("timm:tiny", state), CPU)
     check_side("timm:tiny", model, 20)
     images = images_of(24)

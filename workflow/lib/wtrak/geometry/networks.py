@@ -74,7 +74,8 @@ def _timm_network(name):
         close = difflib.get_close_matches(name, timm.list_models(), 4)
         near = f"; close are {', '.join(close)}" if close else ""
         raise WtrakError(f"timm {timm.__version__} has no network {name!r}{near}")
-    return timm.create_model(name, pretrained=False)
+    # The last layer is dropped, whatever its classes are. Networks that have none get one.
+    return timm.create_model(name, pretrained=False, num_classes=1)
 
 
 def default_preprocessing(architecture, weights):
