@@ -29,7 +29,7 @@ wildcard_constraints:
     experiment=allowed("experiment"),
     dataset=allowed("dataset"),
     backbone=allowed("backbone"),
-    size=r"\d+",
+    size=r"\d+|published",
     noise=allowed("noise"),
     task=allowed("task"),
     network=allowed("network"),

@@ -22,9 +22,9 @@ from wtrak.geometry.backbone import (
     backbone_state,
     build_backbone,
     forward_activations,
-    preprocess,
     untrained_state,
 )
+from wtrak.geometry.catalogue import Preprocessing
 from wtrak.geometry.covariance import (
     add_ridge,
     eigenvalues,
@@ -33,6 +33,7 @@ from wtrak.geometry.covariance import (
     second_moment_operations,
 )
 from wtrak.geometry.gradients import Gradients, reduce_to_sum_zero, residuals
+from wtrak.geometry.preprocessing import preprocess
 from wtrak.geometry.scores import score, score_operations, whitened
 from wtrak.job.runtime import describe_device, matmul_rate, select_device
 from wtrak.reporting.tables import markdown
@@ -100,7 +101,8 @@ def forward(device, n_images, image_size, batch_size):
     images = rng.integers(256, size=(n_images, 32, 32, 3), dtype=np.uint8)
     bare = torchvision.models.resnet18(weights=None).eval()
     bare = bare.to(device, memory_format=torch.channels_last)
-    batches = [preprocess(torch.from_numpy(images[:batch_size]).to(device), image_size)]
+    whole = Preprocessing(None, image_size)
+    batches = [preprocess(torch.from_numpy(images[:batch_size]).to(device), whole)]
     model = build_backbone(
         "resnet18", backbone_state("resnet18", untrained_state("resnet18", 0)), device
     )
@@ -111,7 +113,7 @@ def forward(device, n_images, image_size, batch_size):
                 bare(batches[0])
 
     def workflow_pass():
-        forward_activations(model, images, image_size, batch_size=batch_size)
+        forward_activations(model, images, whole, batch_size=batch_size)
 
     rates = {}
     for name, work in {"bare torchvision loop": bare_loop, "activations": workflow_pass}.items():

@@ -22,6 +22,7 @@ from wtrak.geometry.backbone import (
     forward_activations,
     untrained_state,
 )
+from wtrak.geometry.catalogue import Preprocessing
 from wtrak.geometry.covariance import add_ridge, factorise, second_moment
 from wtrak.geometry.gradients import Gradients, append_constant, reduce_to_sum_zero, residuals
 from wtrak.geometry.head import logits, train_head
@@ -52,7 +53,9 @@ def stages(n, n_images, n_mlp, networks):
 
     def activations(device):
         model = build_backbone("resnet18", state, device)
-        return np.asarray(forward_activations(model, images, 224, batch_size=64))
+        return np.asarray(
+            forward_activations(model, images, Preprocessing(None, 224), batch_size=64)
+        )
 
     def head(device):
         return train_head(h, y, 10, HEAD, device)[0]

@@ -77,7 +77,7 @@ MISTAKES = {
     "a negative ridge": ("experiments.negative.ridge", -1.0e-4, "above 0"),
     "a ridge that is NaN": ("experiments.nan.ridge", float("nan"), "above 0"),
     "an infinite ridge": ("experiments.infinite.ridge", float("inf"), "above 0"),
-    "an image size of zero": ("experiments.zero.image_size", 0, "32 to 1024"),
+    "an image size of zero": ("experiments.negative.image_size", 0, "32 to 1024"),
     "a negative seed": ("backbones.untrained.seed", -1, "0 to 4294967295"),
     "a seed beyond 32 bits": ("backbones.resnet18.seed", 2**32, "0 to 4294967295"),
     "an unknown gradient": ("experiments.zero.gradient", "los", "loss, margin or logit"),
@@ -85,7 +85,18 @@ MISTAKES = {
     "a label with a formula": ("experiments.zero.label", "$n$", "spaces and , . : ;"),
     "an unknown precision": ("activations.precision", "float16", "float32 or bfloat16"),
     "an unknown device": ("compute.device", "gpu", "auto, cpu, cuda or cuda:NUMBER"),
-    "an unknown architecture": ("backbones.untrained.architecture", "vgg", "resnet18, resnet34"),
+    "an architecture that is a number": ("backbones.untrained.architecture", 18, "of torchvision"),
+    "an image size that is a word": ("experiments.zero.image_size", "own", "or published"),
+    "a mean of one channel": (
+        "backbones.untrained.preprocessing",
+        {"mean": [0.5]},
+        "three numbers from 0 to 1",
+    ),
+    "an unknown interpolation": (
+        "backbones.resnet18.preprocessing",
+        {"interpolation": "lanczos"},
+        "one of bilinear, bicubic",
+    ),
     "an unknown optimizer": ("heads.mine.optimizer", "lion", "lbfgs, adam or sgd"),
     "one name for a list": ("run.experiments", "digits", "list of names"),
     "a short hash": ("datasets.digits.content_sha256", "cc55477c", "64 hexadecimal digits"),
@@ -175,6 +186,8 @@ MISTAKES = {
 }
 # The key that the message must name, where the mistake lies inside the value above.
 INSIDE = {
+    "a mean of one channel": "backbones.untrained.preprocessing.mean",
+    "an unknown interpolation": "backbones.resnet18.preprocessing.interpolation",
     "an unknown comparison": "claims.rules.near.compare",
     "a colon in a folder": "data.mirrors.0",
     "plain http": "data.sources.a.0.url",

@@ -19,17 +19,16 @@ rule activations:
     threads: 16
     resources:
         gpu=cards(),
-        mem_mb=megabytes(4000),
+        mem_mb=lambda w, attempt: attempt * (4000 + 2 * weights_megabytes(w.backbone)),
         runtime=minutes(120),
     params:
         code=code("geometry/activations.py"),
-        architecture=lambda w: config["backbones"][w.backbone]["architecture"],
         batch_size=config["activations"]["batch_size"],
         shard_size=config["activations"]["shard_size"],
         precision=config["activations"]["precision"],
         device=config["compute"]["device"],
     message:
-        "Compute the activations of {wildcards.dataset} by {wildcards.backbone} at {wildcards.size} px"
+        "Compute the activations of {wildcards.dataset} by {wildcards.backbone}, image size {wildcards.size}"
     script:
         "../scripts/geometry/activations.py"
 
@@ -249,11 +248,10 @@ rule ood_activations:
     threads: 16
     resources:
         gpu=cards(),
-        mem_mb=megabytes(4000),
+        mem_mb=lambda w, attempt: attempt * (4000 + 2 * weights_megabytes(w.backbone)),
         runtime=minutes(30),
     params:
         code=code("geometry/ood_activations.py"),
-        architecture=lambda w: config["backbones"][w.backbone]["architecture"],
         batch_size=config["activations"]["batch_size"],
         precision=config["activations"]["precision"],
         seed=config["ood"]["seed"],
@@ -262,7 +260,7 @@ rule ood_activations:
         datasets=config["ood"]["datasets"],
         device=config["compute"]["device"],
     message:
-        "Compute the activations of inputs unlike {wildcards.dataset} by {wildcards.backbone} at {wildcards.size} px"
+        "Compute the activations of inputs unlike {wildcards.dataset} by {wildcards.backbone}, image size {wildcards.size}"
     script:
         "../scripts/geometry/ood_activations.py"
 

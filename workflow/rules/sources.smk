@@ -112,16 +112,15 @@ rule backbone:
     resources:
         data_directory=config["data"]["directory"],
         data_mirrors=":".join(config["data"]["mirrors"]),
-        mem_mb=megabytes(2000),
+        mem_mb=lambda w, attempt: attempt * (2000 + 4 * weights_megabytes(w.backbone)),
         runtime=minutes(15),
     params:
         code=code("sources/backbone.py"),
         architecture=lambda w: config["backbones"][w.backbone]["architecture"],
         weights=lambda w: config["backbones"][w.backbone]["weights"],
         seed=lambda w: config["backbones"][w.backbone]["seed"],
-        sources=lambda w: stable(
-            config["data"]["sources"].get(config["backbones"][w.backbone]["weights"], [])
-        ),
+        preprocessing=lambda w: stable(config["backbones"][w.backbone].get("preprocessing", {})),
+        sources=lambda w: stable(weights_sources(w.backbone)),
     message:
         "Fetch and check the backbone {wildcards.backbone}"
     script:

@@ -8,7 +8,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 
-from wtrak.geometry.catalogue import ARCHITECTURES
+from wtrak.geometry.catalogue import INTERPOLATIONS
 from wtrak.sources.catalogue import EMBEDDED, FORMATS, HUMAN_LABELS
 from wtrak_plan.references import broken_references
 
@@ -48,7 +48,7 @@ def load_schema():
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     schema = yaml.load(SCHEMA.read_text("utf-8"), Loader=loader)
     backbone = schema["properties"]["backbones"]["additionalProperties"]["properties"]
-    backbone["architecture"] |= _one_of(ARCHITECTURES)
+    backbone["preprocessing"]["properties"]["interpolation"] |= _one_of(INTERPOLATIONS)
     definitions = schema["$defs"]
     definitions["format"]["enum"] = [*FORMATS, HUMAN_LABELS]
     definitions["source_embedded"]["properties"]["name"]["enum"] = list(EMBEDDED.values())

@@ -1,7 +1,18 @@
 """Find mistakes that a schema cannot see: names that do not exist, and values that do not fit."""
 
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
+from wtrak.errors import WtrakError
+from wtrak.geometry.catalogue import (
+    ARCHITECTURES,
+    TIMM,
+    UNTRAINED,
+    architecture_problem,
+    published_preprocessing,
+    size_problem,
+)
 from wtrak_plan import paper
 from wtrak_plan.experiments import Plan
 
@@ -14,7 +25,8 @@ def broken_references(config):
 
     The configuration must fit the schema.
     """
-    checks = (_data, _experiments, _assumptions, _convex, _removal, _claims, _labels, _sizes)
+    checks = (_data, _backbones, _experiments, _assumptions, _convex)
+    checks += (_removal, _claims, _labels, _sizes)
     return [problem for check in checks for problem in check(config)]
 
 
@@ -66,7 +78,8 @@ def _data(config):
             yield f"{key}: {block['source']!r} has a source without a format"
     for name, block in config["backbones"].items():
         key = f"backbones.{name}.weights"
-        yield from _missing(config, key, block["weights"], "data.sources", ["untrained"])
+        also = [*ARCHITECTURES.get(block["architecture"], []), UNTRAINED]
+        yield from _missing(config, key, block["weights"], "data.sources", also)
         if any(formats.get(block["weights"], [False])):
             yield f"{key}: {block['weights']!r} has a source with a format: a dataset"
     human = config["human_labels"]
@@ -74,6 +87,52 @@ def _data(config):
     yield from _missing(config, "human_labels.dataset", human["dataset"], "datasets")
     for name in config["ood"]["datasets"]:
         yield from _missing(config, "ood.datasets", name, "datasets")
+
+
+def _backbones(config):
+    """Check architectures, preprocessing, and that networks take the images of experiments."""
+    for name, block in config["backbones"].items():
+        architecture = block["architecture"]
+        problem = architecture_problem(architecture) or missing_timm(architecture)
+        if problem:
+            yield f"backbones.{name}.architecture: {problem}"
+        elif architecture in ARCHITECTURES:
+            published = published_preprocessing(architecture, block["weights"])
+            try:
+                preprocessing = replace(published, **block.get("preprocessing", {}))
+            except WtrakError as error:
+                yield f"backbones.{name}.preprocessing: {error}"
+                continue
+            for key, size in _image_sizes(config, name):
+                problem = size_problem(architecture, preprocessing, size)
+                varied = "; or leave it out of assumptions.run" if key.startswith("ass") else ""
+                if problem:
+                    yield f"{key}: {problem}{varied}"
+
+
+def missing_timm(architecture):
+    """A sentence if the architecture needs timm, which is not installed beside torch."""
+    # Without torch here, jobs run in another environment, which may have timm.
+    if architecture.startswith(TIMM) and find_spec("torch") and not find_spec("timm"):
+        return f"{architecture!r} needs the package timm, which is not installed"
+    return None
+
+
+def _image_sizes(config, backbone):
+    """Yield key and value of each image size that experiments to run have with a backbone."""
+    plan, attributed = Plan(config), False
+    for name in plan.chosen_experiments():
+        block = config["experiments"].get(name, {})
+        if block.get("backbone") == backbone:
+            yield f"experiments.{name}.image_size", block["image_size"]
+            folder = block["dataset"]
+            folder = folder if isinstance(folder, dict) else config["datasets"].get(folder, {})
+            attributed |= "kind" not in folder or "test_path" in folder
+    # Experiments with test points have variations.
+    for name in plan.variations() if attributed else ():
+        size = config["assumptions"]["variations"][name].get("image_size")
+        if size:
+            yield f"assumptions.variations.{name}.image_size", size
 
 
 def _same_labels(section, labels):

@@ -1,23 +1,20 @@
-"""The frozen ResNet: its activations are a function of each image alone."""
+"""The frozen network: its activations are a function of each image alone."""
 
 import numpy as np
-import PIL.Image
 import pytest
 import torch
-from torchvision.transforms import v2
 
 from wtrak.errors import WtrakError
 from wtrak.geometry.backbone import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
     backbone_state,
     build_backbone,
     forward_activations,
-    preprocess,
     untrained_state,
 )
+from wtrak.geometry.catalogue import Preprocessing
+from wtrak.geometry.preprocessing import preprocess
 
-SIZE = 32
+SIZE = Preprocessing(None, 32)
 ROUNDING = {"rtol": 1e-4, "atol": 1e-5}
 
 
@@ -184,38 +181,6 @@ def test_bfloat16_is_close_to_float32_and_returned_as_float32(fused, images, ref
     assert 1e-4 < relative_error(found, reference) < 0.05
 
 
-# --- preprocessing ---
-
-
-@pytest.mark.parametrize("shape", [(32, 32, 3), (8, 8, 1), (64, 64, 3), (40, 50, 3), (48, 48, 3)])
-def test_preprocessing_agrees_with_torchvision(shape):
-    """If it failed, ImageNet's weights would see images unlike those they were trained on."""
-    images = np.random.default_rng(5).integers(0, 256, (2, *shape), dtype=np.uint8)
-    found = preprocess(torch.from_numpy(images), 48)
-    planes = torch.from_numpy(images).permute(0, 3, 1, 2).expand(-1, 3, -1, -1)
-    transform = v2.Compose(
-        [
-            v2.ToDtype(torch.float32, scale=True),
-            v2.Resize((48, 48), interpolation=v2.InterpolationMode.BILINEAR, antialias=True),
-            v2.Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225]),
-        ]
-    )
-    assert found.shape == (2, 3, 48, 48)
-    assert found.dtype == torch.float32
-    torch.testing.assert_close(found, transform(planes), rtol=0, atol=1e-5, check_stride=False)
-
-
-@pytest.mark.parametrize("side", [16, 80])
-def test_resizing_agrees_with_pillow(side):
-    """If it failed, shrinking would alias or images would shift, in a way torchvision shares."""
-    image = np.random.default_rng(6).integers(0, 256, (32, 32, 3), dtype=np.uint8)
-    found = preprocess(torch.from_numpy(image[None]), side)[0].permute(1, 2, 0).numpy()
-    pixels = (found * IMAGENET_STD + IMAGENET_MEAN) * 255
-    wanted = PIL.Image.fromarray(image).resize((side, side), PIL.Image.Resampling.BILINEAR)
-    # Pillow rounds to whole grey levels after each of its two passes.
-    assert np.abs(pixels - np.asarray(wanted, dtype=float)).max() < 1.01
-
-
 # --- what is refused ---
 
 
@@ -236,7 +201,7 @@ class DividesByBrightness(torch.nn.Module):
         self.scale = torch.nn.Parameter(torch.ones(1), requires_grad=False)
 
     def forward(self, inputs):
-        darkest = preprocess(torch.zeros(1, 1, 1, 1, dtype=torch.uint8), 1)
+        darkest = preprocess(torch.zeros(1, 1, 1, 1, dtype=torch.uint8), Preprocessing(None, 1))
         return self.scale / (inputs - darkest).abs().mean(dim=(2, 3))
 
 

@@ -1,5 +1,7 @@
 """The chain of scripts from activations to frontier, on a problem small enough for brute force."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,6 +24,7 @@ from wtrak.geometry.backbone import (
     forward_activations,
     untrained_state,
 )
+from wtrak.geometry.catalogue import Preprocessing
 from wtrak.geometry.gradients import append_constant, assemble, reduce_to_sum_zero, residuals
 from wtrak.geometry.head import train_head
 from wtrak.job.io import load_arrays, read_json, save_arrays
@@ -430,13 +433,14 @@ def test_foreign_activations_are_those_of_the_made_images(tmp_path):
         images = rng.integers(0, 256, size=(count, 8, 8, 1), dtype=np.uint8)
         save_arrays(tmp_path / name, {"test_images": images, "test_labels": np.zeros(count)})
     state = backbone_state("resnet18", untrained_state("resnet18", 0))
-    save_arrays(tmp_path / "weights", {k: v.numpy() for k, v in state.items()})
+    preprocessing = Preprocessing(64, 48)
+    record = {"architecture": "resnet18", "preprocessing": asdict(preprocessing)}
+    save_arrays(tmp_path / "weights", {k: v.numpy() for k, v in state.items()}, record)
     settings = {
         "n_images": 5,
         "seed": 0,
         "blur_sigma": 1.0,
         "datasets": ["other"],
-        "architecture": "resnet18",
         "batch_size": 2,
         "precision": "float32",
         "device": "cpu",
@@ -453,7 +457,7 @@ def test_foreign_activations_are_those_of_the_made_images(tmp_path):
     own = load_arrays(tmp_path / "own")["test_images"][:5]
     other = load_arrays(tmp_path / "other")["test_images"]
     for name, images in {"inverted": 255 - own, "other": other}.items():
-        expected = forward_activations(model, images, 32, batch_size=5)
+        expected = forward_activations(model, images, preprocessing.at(32), batch_size=5)
         np.testing.assert_allclose(found[name], expected, rtol=1e-3, atol=1e-4)
 
 

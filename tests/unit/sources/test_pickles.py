@@ -1,5 +1,6 @@
 """What pickles describe: the values that Python would build, and nothing that it would call."""
 
+import argparse
 import collections
 import io
 import pickle
@@ -64,6 +65,16 @@ def test_a_call_is_described_and_not_made(protocol):
     assert found.calls(("os", "mkdir"), ORDERED) and not found.calls(("os", "mkdir"))
 
 
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_an_object_is_described_and_not_made(protocol):
+    """The settings of a training run, beside its weights, would make the weights unreadable."""
+    settings = argparse.Namespace(rate=0.1, layers=[1])
+    found = read(pickle.dumps(settings, protocol), ("argparse", "Namespace"))
+    assert isinstance(found, Call)
+    assert found.function == Named("argparse", "Namespace") and found.arguments == ()
+    assert found.state == {"rate": 0.1, "layers": [1]}
+
+
 @pytest.mark.parametrize("protocol", [0, 2, 4])
 def test_what_is_not_admitted_is_refused_by_name(protocol):
     """A reader would go on with what it does not know."""
@@ -112,6 +123,7 @@ DISORDER = {
     "a tuple for a key": b"})K\x01s.",
     "a state of a list": b"]}b.",
     "a call of a number": b"K\x01)R.",
+    "an object of a number": b"K\x01)\x81.",
     "a name that is no text": b"K\x01K\x02\x93.",
     "no pickle": b"<!doctype html>",
 }

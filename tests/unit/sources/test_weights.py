@@ -1,9 +1,11 @@
 """Weights: the same tensors from every kind of file, and refusal in words of all else."""
 
+import argparse
 import hashlib
 import io
 import os
 import pickle
+import re
 import zipfile
 from types import SimpleNamespace
 
@@ -16,6 +18,7 @@ import backbone as backbone_script
 from limits import within_limits
 from wtrak.errors import SourceError, WtrakError
 from wtrak.geometry.backbone import backbone_state, untrained_state
+from wtrak.geometry.networks import network
 from wtrak.job.io import load_arrays, load_metadata, read_json
 from wtrak.sources import weights as weights_module
 from wtrak.sources.weights import read_state_dict
@@ -145,7 +148,8 @@ def test_unknown_kind_of_weights_names_the_known_ones(tmp_path):
     "state",
     [
         pytest.param({"epoch": 3, "w": torch.zeros(1)}, id="a number"),
-        pytest.param({"state_dict": {"w": torch.zeros(1)}}, id="nested"),
+        pytest.param({"weights": {"w": torch.zeros(1)}}, id="under another name"),
+        pytest.param({"model": {"name": "resnet18"}}, id="a model without weights"),
         pytest.param([torch.zeros(1)], id="a list"),
         pytest.param(torch.zeros(1), id="one tensor"),
         pytest.param({0: torch.zeros(1)}, id="a key that is no text"),
@@ -320,6 +324,44 @@ def test_torch_files_are_read_as_torch_reads_them(tmp_path, case, zipped):
         assert found[key].stride() == value.stride()
 
 
+@pytest.mark.parametrize("name", ["state_dict", "model", "model_state_dict"])
+@pytest.mark.parametrize("zipped", [True, False])
+def test_weights_are_found_in_checkpoints(tmp_path, name, zipped):
+    """If it failed, what training scripts save could not be used, or another tensor be taken."""
+    optimizer = {"state": {0: {"step": torch.tensor(4.0), "moment": torch.ones(5)}}}
+    settings = argparse.Namespace(lr=0.1, sizes=[1, 2], output=None)
+    checkpoint = {"epoch": 3, "optimizer": optimizer, name: tensors(), "args": settings}
+    path = tmp_path / "checkpoint.pth"
+    torch.save(checkpoint, path, _use_new_zipfile_serialization=zipped)
+    found = read_state_dict(path)
+    assert list(found) == list(tensors())
+    assert all(torch.equal(found[key], value) for key, value in tensors().items())
+
+
+def test_files_of_large_networks_may_be_larger(tmp_path, monkeypatch):
+    """If it failed, large networks could not be used, or small ones cost the memory of large."""
+    monkeypatch.setattr(weights_module, "_MAX_WEIGHTS_BYTES", 1000)
+    for suffix, write in WRITERS.items():
+        path = tmp_path / f"weights{suffix}"
+        write({"w": torch.zeros(2000)}, path)
+        with pytest.raises(SourceError, match="too large"):
+            read_state_dict(path)
+        assert read_state_dict(path, network_bytes=8000)["w"].shape == (2000,)
+
+
+@pytest.mark.parametrize("depth", [1, 60])
+def test_legacy_file_that_holds_itself_is_read_once(tmp_path, depth):
+    """If it failed, a kilobyte could keep a job busy for ever."""
+    inner = {"w": torch.ones(3)}
+    rest = []
+    for _ in range(depth):
+        rest = [rest, rest]
+    rest.append(rest)
+    path = tmp_path / "weights.pth"
+    torch.save({"rest": rest, "model": inner}, path, _use_new_zipfile_serialization=False)
+    assert torch.equal(read_state_dict(path)["w"], torch.ones(3))
+
+
 @pytest.fixture(scope="module")
 def resnet18():
     """Untrained weights of a ResNet-18, its last layer included."""
@@ -351,6 +393,73 @@ def test_backbone_state_is_float32(resnet18):
     half = {key: v.half() if v.is_floating_point() else v for key, v in resnet18.items()}
     for key, value in backbone_state("resnet18", half).items():
         assert value.dtype == resnet18[key].dtype
+
+
+@pytest.mark.parametrize("prefix", ["module.", "model.", "_orig_mod.module."])
+def test_prefix_that_all_keys_share_is_dropped(resnet18, prefix):
+    """If it failed, weights of a wrapped model could not be used."""
+    wrapped = {prefix + key: value for key, value in resnet18.items()}
+    found = backbone_state("resnet18", wrapped)
+    assert all(torch.equal(found[key], resnet18[key]) for key in found)
+    bare = {key: value for key, value in wrapped.items() if not key.startswith(f"{prefix}fc.")}
+    assert backbone_state("resnet18", bare).keys() == found.keys()
+
+
+def test_prefix_of_the_network_itself_stays():
+    """If it failed, a DenseNet without its head would lose the first part of its names."""
+    state = untrained_state("densenet121", 0)
+    bare = {key: value for key, value in state.items() if key.startswith("features.")}
+    assert backbone_state("densenet121", bare).keys() == bare.keys()
+
+
+HEADS = {
+    "resnet18": {"fc.weight": (7, 512), "fc.bias": (7,)},
+    "a sequence instead of it": {"fc.0.weight": (9, 512), "fc.2.weight": (7, 9)},
+}
+
+
+@pytest.mark.parametrize("case", HEADS)
+def test_last_layer_may_have_any_classes_and_layers(resnet18, case):
+    """If it failed, a network that was trained on other classes could not be used."""
+    state = {key: value for key, value in resnet18.items() if not key.startswith("fc.")}
+    head = {key: torch.ones(shape) for key, shape in HEADS[case].items()}
+    assert backbone_state("resnet18", state | head).keys() == state.keys()
+
+
+def test_head_alone_in_its_sequence_may_be_replaced_whole():
+    """If it failed, an EfficientNet whose classifier was replaced could not be used."""
+    state = untrained_state("efficientnet_b0", 0)
+    body = {key: value for key, value in state.items() if key.startswith("features.")}
+    new = {"classifier.weight": torch.ones(3, 1280), "classifier.bias": torch.ones(3)}
+    assert backbone_state("efficientnet_b0", body | new).keys() == body.keys()
+    # This family has a layer before the last in the same sequence, which is part of the features.
+    state = untrained_state("mobilenet_v3_small", 0)
+    body = {key: value for key, value in state.items() if key.startswith("features.")}
+    with pytest.raises(WtrakError, match=r"missing \['classifier\.0\.bias"):
+        backbone_state("mobilenet_v3_small", body | new)
+
+
+# As in the files that torchvision publishes for these families.
+OLD_KEYS = {
+    "densenet121": (r"(denselayer\d+\.(?:norm|conv))(\d)", r"\1.\2", "denselayer1.norm.1.weight"),
+    "vit_b_32": (
+        r"mlp\.(\d)",
+        lambda m: f"mlp.linear_{m[1].replace('3', '2').replace('0', '1')}",
+        "mlp.linear_2.bias",
+    ),
+}
+
+
+@pytest.mark.parametrize("architecture", OLD_KEYS)
+def test_keys_of_older_versions_are_understood(architecture):
+    """If it failed, torchvision's own published weights would not fit."""
+    pattern, new, example = OLD_KEYS[architecture]
+    state = network(architecture, 32).state_dict()
+    old = {re.sub(pattern, new, key): value for key, value in state.items()}
+    assert any(key.endswith(example) for key in old)
+    found = backbone_state(architecture, old)
+    assert len(found) == len(state) - 2
+    assert all(torch.equal(found[key], state[key]) for key in found)
 
 
 FAULTS = {
@@ -398,7 +507,11 @@ def test_backbone_script_passes_over_weights_that_do_not_fit(resnet18, tmp_path,
         SimpleNamespace(
             wildcards=SimpleNamespace(backbone="mine"),
             params=SimpleNamespace(
-                architecture="resnet18", weights="resnet18", seed=0, sources=sources
+                architecture="resnet18",
+                weights="resnet18",
+                seed=0,
+                preprocessing={"resize": 230, "mean": [0.5, 0.5, 0.5]},
+                sources=sources,
             ),
             resources=SimpleNamespace(
                 data_directory=str(tmp_path / "absent"), data_mirrors=f"{tmp_path}:{folder}"
@@ -410,6 +523,8 @@ def test_backbone_script_passes_over_weights_that_do_not_fit(resnet18, tmp_path,
     assert record["weights"] == "the right ones"
     assert record["source"] == "file right.npz"
     assert record["notice"] == "by A"
+    published = {"crop": 224, "interpolation": "bilinear", "std": [0.229, 0.224, 0.225]}
+    assert record["preprocessing"] == published | {"resize": 230, "mean": [0.5, 0.5, 0.5]}
     assert record["sha256"] == hashlib.sha256((folder / "right.npz").read_bytes()).hexdigest()
     assert load_metadata(out.weights) == record
     saved = load_arrays(out.weights)

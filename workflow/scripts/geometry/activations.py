@@ -2,13 +2,12 @@
 
 import shutil
 import time
+from dataclasses import asdict
 from pathlib import Path
 
-import torch
-
-from wtrak.geometry.backbone import build_backbone, forward_activations
+from wtrak.geometry.backbone import forward_activations
+from wtrak.job.backbone import load_backbone
 from wtrak.job.io import (
-    load_arrays,
     load_length,
     load_metadata,
     load_rows,
@@ -23,11 +22,11 @@ def main(smk):
     lengths = {
         split: load_length(smk.input.dataset, f"{split}_images") for split in ("train", "test")
     }
-    state = {k: torch.from_numpy(v) for k, v in load_arrays(smk.input.weights).items()}
     device = select_device(smk.params.device)
+    model, preprocessing = load_backbone(smk.input.weights, smk.wildcards.size, device)
     settings = {
-        "architecture": smk.params.architecture,
-        "image_size": int(smk.wildcards.size),
+        "architecture": load_metadata(smk.input.weights)["architecture"],
+        "preprocessing": asdict(preprocessing),
         "batch_size": smk.params.batch_size,
         "precision": smk.params.precision,
         "device": describe_device(device),
@@ -37,11 +36,10 @@ def main(smk):
         "weights": sha256_file(smk.input.weights),
         "code": list(smk.params.code),
     }
-    model = build_backbone(smk.params.architecture, state, device)
     # Snakemake deletes the outputs of a killed job, but not this folder beside them.
     folder = shard_folder(Path(smk.output[0]).with_suffix(".shards"), identity)
     total = sum(lengths.values())
-    say(f"{total:,} images at {settings['image_size']} px on {settings['device']}")
+    say(f"{total:,} images at {preprocessing.crop} px on {settings['device']}")
     start = time.monotonic()
     out = {}
     with progress(total, "activations", "images") as advance:
@@ -55,7 +53,7 @@ def main(smk):
                 return forward_activations(
                     model,
                     load_rows(smk.input.dataset, name, slice(first, last)),
-                    settings["image_size"],
+                    preprocessing,
                     batch_size=settings["batch_size"],
                     precision=settings["precision"],
                     first_row=first,

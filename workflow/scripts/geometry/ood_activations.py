@@ -1,11 +1,11 @@
 """Compute activations of foreign inputs: other datasets, blurred and inverted images, noise."""
 
 import numpy as np
-import torch
 
 from wtrak.errors import WtrakError
-from wtrak.geometry.backbone import build_backbone, forward_activations
+from wtrak.geometry.backbone import forward_activations
 from wtrak.geometry.ood import SYNTHETIC, synthetic_images
+from wtrak.job.backbone import load_backbone
 from wtrak.job.io import load_arrays, save_arrays
 from wtrak.job.runtime import progress, run, select_device
 
@@ -22,8 +22,8 @@ def main(smk):
     }
     for name, path in zip(smk.params.datasets, smk.input.others, strict=True):
         images[name] = load_arrays(path, ["test_images"])["test_images"][:n]
-    state = {k: torch.from_numpy(v) for k, v in load_arrays(smk.input.weights).items()}
-    model = build_backbone(smk.params.architecture, state, select_device(smk.params.device))
+    device = select_device(smk.params.device)
+    model, preprocessing = load_backbone(smk.input.weights, smk.wildcards.size, device)
     out, size = {}, smk.params.batch_size
     with progress(sum(map(len, images.values())), "activations", "images") as advance:
         for name, pixels in images.items():
@@ -34,7 +34,7 @@ def main(smk):
                     forward_activations(
                         model,
                         batch,
-                        int(smk.wildcards.size),
+                        preprocessing,
                         batch_size=size,
                         precision=smk.params.precision,
                         first_row=start,

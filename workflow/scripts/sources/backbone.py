@@ -1,7 +1,11 @@
 """Fetch and check the weights of one backbone, or make untrained ones from a seed."""
 
+from dataclasses import asdict
+
 from wtrak.errors import SourceError, WtrakError
 from wtrak.geometry.backbone import backbone_state, untrained_state
+from wtrak.geometry.catalogue import UNTRAINED, Preprocessing
+from wtrak.geometry.networks import default_preprocessing, weights_bytes
 from wtrak.job.io import save_arrays, sha256_file, write_json
 from wtrak.job.runtime import run
 from wtrak.sources.fetch import describe_source, first_working
@@ -9,18 +13,22 @@ from wtrak.sources.weights import read_state_dict
 
 
 def main(smk):
-    architecture = smk.params.architecture
-    if smk.params.weights == "untrained":
-        state = backbone_state(architecture, untrained_state(architecture, smk.params.seed))
+    architecture, weights = smk.params.architecture, smk.params.weights
+    preprocessing = asdict(default_preprocessing(architecture, weights))
+    preprocessing = Preprocessing(**(preprocessing | smk.params.preprocessing))
+    if weights == UNTRAINED:
+        state = untrained_state(architecture, smk.params.seed, preprocessing.crop)
+        state = backbone_state(architecture, state)
         record = {
             "weights": f"{architecture}, untrained, seed {smk.params.seed}",
             "source": "random initialisation",
         }
     else:
+        size = weights_bytes(architecture)
 
         def use(path, source):
             try:
-                return backbone_state(architecture, read_state_dict(path))
+                return backbone_state(architecture, read_state_dict(path, size))
             except SourceError:
                 raise
             except WtrakError as error:
@@ -41,6 +49,7 @@ def main(smk):
         if "notice" in source:
             record["notice"] = source["notice"]
     record |= {"backbone": smk.wildcards.backbone, "architecture": architecture}
+    record |= {"preprocessing": asdict(preprocessing)}
     save_arrays(smk.output.weights, {key: v.numpy() for key, v in state.items()}, record)
     write_json(smk.output.record, record)
 

@@ -1,37 +1,51 @@
-"""The frozen network: its weights, its preprocessing, and its penultimate activations."""
+"""The frozen network: its weights and its penultimate activations."""
 
 import contextlib
+import math
+import re
 
 import numpy as np
 import torch
-import torchvision
-from torch.nn.functional import interpolate
-from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from wtrak.errors import WtrakError
-from wtrak.geometry.catalogue import ARCHITECTURES
+from wtrak.geometry.networks import (
+    fuse_batch_norm,
+    last_linear,
+    network,
+    replace_module,
+)
+from wtrak.geometry.preprocessing import preprocess
 
-# The channel statistics that torchvision's ImageNet weights were trained with.
-IMAGENET_MEAN = (0.485, 0.456, 0.406)
-IMAGENET_STD = (0.229, 0.224, 0.225)
+# Keys of older versions of torchvision, which files that it publishes still have, and today's.
+_RENAMED = (
+    (re.compile(r"(denselayer\d+\.(?:norm|conv))\.(\d\.)"), r"\1\2"),
+    (re.compile(r"(encoder_layer_\d+\.mlp)\.linear_1\."), r"\1.0."),
+    (re.compile(r"(encoder_layer_\d+\.mlp)\.linear_2\."), r"\1.3."),
+)
+# Auxiliary heads of GoogLeNet and Inception, which serve training alone.
+_AUXILIARY = ("aux1.", "aux2.", "AuxLogits.")
 
-PRECISIONS = ("float32", "bfloat16")
 
+def untrained_state(architecture, seed, side=None):
+    """State dict of a seeded, randomly initialised network.
 
-def untrained_state(architecture, seed):
-    """State dict of a seeded, randomly initialised torchvision model."""
+    The parameters `architecture` and `side` are those of `networks.network`.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return torchvision.models.get_model(architecture, weights=None).state_dict()
+        return network(architecture, side).state_dict()
 
 
 def backbone_state(architecture, state):
     """Check a state dict against `architecture` and drop the last layer from it.
 
+    Keys may share a prefix, as in ``module.conv1.weight``, or be those of older versions of
+    torchvision. The last layer may have any number of classes or be missing.
+
     Returns
     -------
     dict of str to torch.Tensor
-        Every key of the torchvision model but those of its last layer, floats in float32.
+        Every key of the network but those of its last layer, floats in float32.
 
     Raises
     ------
@@ -39,10 +53,10 @@ def backbone_state(architecture, state):
         If keys are missing or unknown, shapes differ, or a value is not finite. The message names
         the first of these.
     """
-    model = torchvision.models.get_model(architecture, weights=None)
-    last = f"{ARCHITECTURES[architecture]}."
-    wanted = {key: value for key, value in model.state_dict().items() if not key.startswith(last)}
-    given = {key: value for key, value in state.items() if not key.startswith(last)}
+    model = network(architecture, _side(architecture, state))
+    head = f"{last_linear(architecture, model)}."
+    wanted = {key: value for key, value in model.state_dict().items() if not key.startswith(head)}
+    given = _without_head(_in_terms_of(wanted, state), wanted, head)
     # Old checkpoints lack the batch counters, which evaluation mode does not use.
     counters = {key for key in wanted if key.endswith("num_batches_tracked")}
     missing = sorted(wanted.keys() - given.keys() - counters)
@@ -67,68 +81,80 @@ def backbone_state(architecture, state):
     return out
 
 
+def _side(architecture, state):
+    """Side in pixels of the images for which weights of a vision transformer were trained.
+
+    None for other networks, and for weights that do not tell.
+    """
+    if not architecture.startswith("vit_"):
+        return None
+    last_of = {key.rpartition(".")[2]: value for key, value in state.items() if value.ndim == 3}
+    patches = [value for key, value in state.items() if key.endswith("conv_proj.weight")]
+    if "pos_embedding" not in last_of or not patches:
+        return None
+    # Beside the patches, one more token has a position.
+    per_side = math.isqrt(max(last_of["pos_embedding"].shape[1] - 1, 0))
+    return per_side * patches[0].shape[-1]
+
+
+def _in_terms_of(wanted, state):
+    """The state under today's keys: old ones renamed, and without a prefix that all share."""
+    given = {}
+    for key, value in state.items():
+        for pattern, new in _RENAMED:
+            key = pattern.sub(new, key)
+        given[key] = value
+    bare = given
+    while bare and not bare.keys() & wanted.keys():
+        first = {key.partition(".")[0] if "." in key else None for key in bare}
+        if len(first) > 1 or None in first:
+            return given
+        bare = {key.partition(".")[2]: value for key, value in bare.items()}
+    return bare
+
+
+def _without_head(given, wanted, head):
+    """The state without the last layer, auxiliary heads, and what only stands for the last layer.
+
+    A sequence that has no other weights than the last layer's is a head, whatever was put there.
+    """
+    container = head
+    while container and not any(key.startswith(container) for key in wanted):
+        head, container = container, container[:-1].rpartition(".")[0]
+        container += "." if container else ""
+    return {key: value for key, value in given.items() if not key.startswith((head, *_AUXILIARY))}
+
+
 def build_backbone(architecture, state, device, *, fuse=True):
-    """The model up to its penultimate layer: evaluation mode, no gradients, channels_last.
+    """The network up to its penultimate layer: evaluation mode, no gradients, channels_last.
 
     Parameters
     ----------
     architecture : str
-        One of `catalogue.ARCHITECTURES`.
+        A classifier of torchvision, or ``timm:NAME``.
     state : dict
         Output of `backbone_state`.
     fuse : bool
-        Fold every BatchNorm into the convolution before it. The function is the same up to
-        rounding, and about an eighth faster.
+        Fold BatchNorm into the convolution before it, where that is possible. The function is the
+        same up to rounding, and about an eighth faster.
     """
-    model = torchvision.models.get_model(architecture, weights=None)
-    setattr(model, ARCHITECTURES[architecture], torch.nn.Identity())
-    model.load_state_dict(state, strict=True)
-    model.eval()  # fusing uses the statistics of evaluation mode
+    model = network(architecture, _side(architecture, state))
+    replace_module(model, last_linear(architecture, model), torch.nn.Identity())
+    # The model's own dict carries versions, without which an MNASNet refuses to load.
+    versioned = model.state_dict()
+    versioned.clear()
+    versioned.update(state)
+    model.load_state_dict(versioned, strict=True)
     if fuse:
-        _fuse_batch_norm(model)
+        fuse_batch_norm(model)
     model.eval().requires_grad_(False)
     return model.to(device, memory_format=torch.channels_last)
 
 
-def _fuse_batch_norm(model):
-    """Fold each BatchNorm of a ResNet into the convolution before it, by torchvision's names."""
-    for module in list(model.modules()):
-        children = dict(module.named_children())
-        pairs = [(f"conv{k}", f"bn{k}") for k in (1, 2, 3)] + [("0", "1")]
-        for conv, norm in pairs:
-            if isinstance(children.get(conv), torch.nn.Conv2d) and isinstance(
-                children.get(norm), torch.nn.BatchNorm2d
-            ):
-                setattr(module, conv, fuse_conv_bn_eval(children[conv], children[norm]))
-                setattr(module, norm, torch.nn.Identity())
-
-
-def preprocess(images, image_size):
-    """Resize and normalise a batch as ImageNet evaluation does.
-
-    Parameters
-    ----------
-    images : torch.Tensor, shape (B, H, W, 1 or 3), uint8
-    image_size : int
-        Side of the output in pixels; bilinear with antialiasing.
-
-    Returns
-    -------
-    torch.Tensor, shape (B, 3, image_size, image_size), float32, channels_last
-    """
-    # Resizing planes is twice as fast as resizing interleaved channels.
-    planes = images.permute(0, 3, 1, 2).contiguous().to(torch.float32).div_(255)
-    if planes.shape[-2:] != (image_size, image_size):
-        planes = interpolate(planes, size=(image_size, image_size), mode="bilinear", antialias=True)
-    planes = planes.expand(-1, 3, -1, -1)
-    mean = torch.tensor(IMAGENET_MEAN, device=planes.device).view(1, 3, 1, 1)
-    std = torch.tensor(IMAGENET_STD, device=planes.device).view(1, 3, 1, 1)
-    normalised = (planes - mean) / std
-    return normalised.contiguous(memory_format=torch.channels_last)
-
-
 @torch.inference_mode()
-def forward_activations(model, images, image_size, *, batch_size, precision="float32", first_row=0):
+def forward_activations(
+    model, images, preprocessing, *, batch_size, precision="float32", first_row=0
+):
     """Penultimate activations of uint8 images.
 
     Parameters
@@ -136,7 +162,8 @@ def forward_activations(model, images, image_size, *, batch_size, precision="flo
     model : torch.nn.Module
         Output of `build_backbone`.
     images : numpy.ndarray, shape (N, H, W, 1 or 3), uint8
-    image_size, batch_size : int
+    preprocessing : wtrak.geometry.catalogue.Preprocessing
+    batch_size : int
     precision : {"float32", "bfloat16"}
         ``bfloat16`` runs the convolutions under autocast. The result is always float32.
     first_row : int
@@ -162,7 +189,7 @@ def forward_activations(model, images, image_size, *, batch_size, precision="flo
             if precision == "bfloat16"
             else contextlib.nullcontext()
         )
-        inputs = preprocess(batch, image_size)
+        inputs = preprocess(batch, preprocessing)
         with context:
             activations = model(inputs)
         out.append(activations.float().cpu().numpy())

@@ -18,7 +18,8 @@ from wtrak.job.io import atomic_path, scratch, sha256_file
 from wtrak.job.runtime import progress, say
 from wtrak.sources.archives import looks_like_html
 
-_MAX_DOWNLOAD_BYTES = 2 * 1024**3
+# The largest weights of torchvision have 2.6 GB.
+_MAX_DOWNLOAD_BYTES = 3 * 1024**3
 
 
 def describe_source(source):

@@ -137,7 +137,7 @@ class _Machine:
             push(self._memo[argument])
         elif name in ("GLOBAL", "STACK_GLOBAL"):
             push(self._named(argument))
-        elif name == "REDUCE":
+        elif name in ("REDUCE", "NEWOBJ"):
             function, arguments = self._pop_several(2)
             if not isinstance(function, Named) or not isinstance(arguments, tuple):
                 raise ValueError("a call of what cannot be called")

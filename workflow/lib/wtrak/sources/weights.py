@@ -15,8 +15,10 @@ from wtrak.sources.archives import looks_like_html, opened_zip, unzip
 from wtrak.sources.pickles import Call, Named, Stored, read_pickle
 
 _MIB = 1024**2
-# The largest of torchvision's ResNets has 508 MB.
+# Most networks of torchvision have less. A checkpoint holds the weights and up to three times their
+# size for the optimizer.
 _MAX_WEIGHTS_BYTES = 640 * _MIB
+_CHECKPOINT_FACTOR = 4
 # Limits for the part of a file that describes the tensors.
 _MAX_PICKLE_BYTES = 16 * _MIB
 _MAX_SAFETENSORS_HEADER_BYTES = 4 * _MIB
@@ -38,17 +40,28 @@ _STORAGES = {
 _ORDERED = ("collections", "OrderedDict")
 _PARAMETER = ("torch._utils", "_rebuild_parameter")
 _TENSOR = (("torch._utils", "_rebuild_tensor_v2"), ("torch._utils", "_rebuild_tensor"))
+# The settings of a training run, which torchvision's own training puts beside the weights.
+_SETTINGS = ("argparse", "Namespace")
 # Names that a pickle of tensors needs. None of them is called.
-_ADMITTED = {_ORDERED, _PARAMETER, *_TENSOR, *(("torch", name) for name in _STORAGES)}
+_ADMITTED = {_ORDERED, _PARAMETER, *_TENSOR, _SETTINGS, *(("torch", name) for name in _STORAGES)}
+# Names under which a checkpoint may hold the state dict, beside other things.
+_NESTED = ("state_dict", "model_state_dict", "model")
 # Old files of torch.save begin with pickles of these two numbers.
 _LEGACY_MAGIC, _LEGACY_VERSION = 0x1950A86A20F9469CFC6C, 1001
 
 
-def read_state_dict(path):
+def read_state_dict(path, network_bytes=0):
     """Read a state dict from ``.pth``/``.pt``, ``.safetensors`` or ``.npz`` as torch tensors.
 
-    Pickles are not executed. Only the description of the tensors is read from them. The memory is
-    that of the file, at most 640 MiB.
+    Pickles are not executed. Only the description of the tensors is read from them. Of a checkpoint
+    the state dict is read that lies under ``state_dict``, ``model_state_dict`` or ``model``.
+
+    Parameters
+    ----------
+    path : path
+    network_bytes : int
+        Memory of the weights of the network that the file is for. The file may have four times
+        that, and 640 MiB in any case.
 
     Raises
     ------
@@ -60,17 +73,21 @@ def read_state_dict(path):
     readers |= {".safetensors": _read_safetensors, ".npz": _read_npz}
     if path.suffix not in readers:
         raise SourceError(f"{path.name}: a state dict is a .pth, .pt, .safetensors or .npz")
+    limit = max(_MAX_WEIGHTS_BYTES, _CHECKPOINT_FACTOR * network_bytes)
     try:
-        if path.stat().st_size > _MAX_WEIGHTS_BYTES:
+        if path.stat().st_size > limit:
             raise _too_large(path.stat().st_size)
-        state = readers[path.suffix](path)
+        state = readers[path.suffix](path, limit)
     # zipfile, safetensors and others raise many types for damaged files.
     except Exception as error:
         what = "an HTML page" if looks_like_html(path) else "damaged or unsafe"
         first_line = str(error).strip().split("\n")[0][:200]
         raise SourceError(f"{path.name} is {what}: {first_line}") from error
     if state is None:
-        raise SourceError(f"{path.name} does not hold a flat state dict of tensors")
+        raise SourceError(
+            f"{path.name} does not hold a flat state dict of tensors, nor one under "
+            f"{', '.join(_NESTED)}"
+        )
     return state
 
 
@@ -78,10 +95,10 @@ def _too_large(size):
     return ValueError(f"it claims {size:,} bytes of weights; too large")
 
 
-def _checked(archive):
+def _checked(archive, limit):
     """The members of a zip, after a check of their total claimed size."""
     size = sum(info.file_size for info in archive.infolist())
-    if size > _MAX_WEIGHTS_BYTES:
+    if size > limit:
         raise _too_large(size)
     return archive.infolist()
 
@@ -89,17 +106,17 @@ def _checked(archive):
 # --- torch.save ---
 
 
-def _read_torch(path):
+def _read_torch(path, limit):
     with path.open("rb") as file:
         is_zip = file.read(4) == b"PK\x03\x04"
         file.seek(0)
-        return _read_zipped(path) if is_zip else _read_legacy(file)
+        return _read_zipped(path, limit) if is_zip else _read_legacy(file)
 
 
-def _read_zipped(path):
+def _read_zipped(path, limit):
     """A zip of a folder: ``data.pkl`` describes the tensors, ``data/<key>`` are their storages."""
     with opened_zip(path) as archive:
-        members = {info.filename.partition("/")[2]: info for info in _checked(archive)}
+        members = {info.filename.partition("/")[2]: info for info in _checked(archive, limit)}
         if "byteorder" in members and unzip(archive, members["byteorder"]) != b"little":
             raise ValueError("it is of a machine of another byte order")
         if members["data.pkl"].file_size > _MAX_PICKLE_BYTES:
@@ -122,8 +139,8 @@ def _read_legacy(file):
     if not tensors:
         return tensors
     file.seek(head.tell())
-    raw = {}
-    sizes = {tensor.key: (tensor.entries, tensor.dtype.itemsize) for tensor in tensors.values()}
+    raw, needed = {}, {tensor.key for tensor in tensors.values()}
+    sizes = {tensor.key: (tensor.entries, tensor.dtype.itemsize) for tensor in _all_tensors(found)}
     for key in keys:
         if not isinstance(key, str):
             raise ValueError("the key of a storage is no text")
@@ -133,7 +150,10 @@ def _read_legacy(file):
         # `read` would allocate the claimed length before it finds fewer bytes.
         if file.tell() + entries * itemsize > end:
             raise ValueError("it is cut")
-        raw[key] = bytearray(file.read(entries * itemsize))
+        if key in needed:
+            raw[key] = bytearray(file.read(entries * itemsize))
+        else:
+            file.seek(entries * itemsize, io.SEEK_CUR)
     return _built(tensors, raw.pop)
 
 
@@ -149,15 +169,47 @@ class _Tensor:
     stride: tuple
 
 
+def _items_of(value):
+    """The items of a dict, ordered or not; None if the object is anything else."""
+    if isinstance(value, Call):
+        return value.items if value.calls(_ORDERED) else None
+    return value if isinstance(value, dict) else None
+
+
 def _described(found):
-    """The tensors of a flat state dict, by name; None if the object is anything else."""
-    if isinstance(found, Call):
-        found = found.items if found.calls(_ORDERED) else None
-    if not isinstance(found, dict):
+    """The tensors of a state dict, by name, which may lie in a checkpoint.
+
+    None if the object is anything else.
+    """
+    found = _items_of(found)
+    if found is None:
         return None
+    nested = (_items_of(found.get(name)) for name in _NESTED)
+    found = next((items for items in nested if items is not None), found)
     tensors = {key: _tensor(value) for key, value in found.items()}
     flat = all(isinstance(key, str) and value for key, value in tensors.items())
     return tensors if flat else None
+
+
+def _all_tensors(found):
+    """Yield every tensor that an object describes, however deep."""
+    queue, seen = [found], set()
+    while queue:
+        value = queue.pop()
+        # A hostile object may contain itself, or one part a great many times.
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Call):
+            tensor = _tensor(value)
+            if tensor:
+                yield tensor
+                continue
+            queue += [value.state, *value.items.values()]
+        elif isinstance(value, dict):
+            queue += value.values()
+        elif isinstance(value, list | tuple):
+            queue += value
 
 
 def _tensor(call):
@@ -207,7 +259,7 @@ def _flat(raw, dtype, entries):
 # --- safetensors ---
 
 
-def _read_safetensors(path):
+def _read_safetensors(path, _limit):
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
     if size > _MAX_SAFETENSORS_HEADER_BYTES:
@@ -218,11 +270,11 @@ def _read_safetensors(path):
 # --- numpy ---
 
 
-def _read_npz(path):
+def _read_npz(path, limit):
     with opened_zip(path) as archive:
         return {
             info.filename.removesuffix(".npy"): torch.from_numpy(_array(unzip(archive, info)))
-            for info in _checked(archive)
+            for info in _checked(archive, limit)
         }
 
 
