@@ -254,7 +254,10 @@ rule suspicious_labels:
         head="results/experiments/{experiment}/head.safetensors",
         human_labels=plan.people_of,
     output:
-        "results/suspects/{experiment}/suspects.csv",
+        suspects="results/suspects/{experiment}/suspects.csv",
+        by_class="results/suspects/{experiment}/by_class.csv",
+        by_pair="results/suspects/{experiment}/by_pair.csv",
+        estimates="results/suspects/{experiment}/estimates.csv",
     log:
         "results/logs/suspicious_labels/{experiment}.log",
     benchmark:
@@ -274,6 +277,8 @@ rule suspicious_labels:
         folds=config["suspects"]["folds"],
         seed=config["suspects"]["seed"],
         rank_by=config["suspects"]["rank_by"],
+        resamples=config["suspects"]["resamples"],
+        top=config["suspects"]["top"],
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:

@@ -22,6 +22,7 @@ from wtrak.job.io import (
     load_arrays,
     load_length,
     load_metadata,
+    load_names,
     load_rows,
     read_csv,
     read_json,
@@ -206,6 +207,7 @@ def test_some_rows_come_back_and_the_length_is_known(tmp_path):
     save_arrays(tmp_path / "a", {"x": array, "none": array[:0]})
     assert load_length(tmp_path / "a", "x") == 10
     assert load_length(tmp_path / "a", "none") == 0
+    assert load_names(tmp_path / "a") == {"x", "none"}
     np.testing.assert_array_equal(load_rows(tmp_path / "a", "x", slice(3, 7)), array[3:7])
     np.testing.assert_array_equal(load_rows(tmp_path / "a", "x", slice(8, 10)), array[8:])
     with pytest.raises(WtrakError, match="has no array 'y'; it holds none, x"):

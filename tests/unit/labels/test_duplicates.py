@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from wtrak.labels.duplicates import exact_copies, find_copies
+from wtrak.labels.duplicates import exact_copies, find_copies, same_content
 
 CPU = torch.device("cpu")
 
@@ -88,3 +88,17 @@ def test_copies_are_rows_that_are_equal(dtype):
     # The same of a view that is not contiguous.
     wide = np.column_stack([rows, np.arange(6, dtype=dtype)])
     np.testing.assert_array_equal(exact_copies(wide[:, :2]), groups)
+
+
+def test_same_content_is_looked_up_for_copies_only():
+    """Near copies would pass as exact ones, or every image be read again."""
+    index, groups = np.array([3, 5, 7, 9, 11]), np.array([0, 1, 0, 1, 2])
+    asked = []
+
+    def content(row):
+        asked.append(int(row))
+        return b"same" if row in (3, 7, 9, 11) else b"other"
+
+    found = same_content(index, groups, content)
+    assert found.tolist() == [True, False, True, False, False]
+    assert sorted(asked) == [3, 5, 7, 9]

@@ -15,7 +15,7 @@ from wtrak.geometry.gradients import Gradients, append_constant, residuals
 from wtrak.geometry.head import train_head
 from wtrak.job.io import load_arrays, save_arrays, write_csv, write_json
 from wtrak.labels.catalogue import RANKINGS
-from wtrak.labels.ranking import read_suspects, suspects
+from wtrak.labels.ranking import flag, read_suspects, suspects
 
 CPU = torch.device("cpu")
 
@@ -36,9 +36,22 @@ def test_the_most_suspicious_come_first_and_rows_stay_together(rank_by):
         assert row.path == str(row.index)
         assert row.given_label == "abc"[given[k]]
         assert row.suggested_label == "abc"[z[k].argmax()]
+        p = np.exp(z[k]) / np.exp(z[k]).sum()
+        assert (row.p_given, row.p_suggested) == pytest.approx((p[given[k]], p.max()))
         assert [getattr(row, name) for name in RANKINGS] == [scores[name][k] for name in RANKINGS]
     ties = frame.groupby(rank_by)["index"].apply(list)
     assert all(rows == sorted(rows) for rows in ties)
+
+
+def test_flagged_are_those_within_the_errors_to_which_another_label_is_suggested():
+    """A user would be sent to labels that heads agree with, or to the end of the list."""
+    scores, given = {"loss": np.arange(4.0, 0.0, -1.0)}, np.array([0, 1, 0, 0])
+    z = np.eye(2)[[1, 1, 1, 1]]
+    frame = flag(suspects(np.arange(4), given, scores, z, ["a", "b"], "loss"), 2.6)
+    assert list(frame["flagged"]) == [True, False, True, False]
+    assert not flag(suspects(np.arange(4), given, scores, z, ["a", "b"], "loss"), 0.2)[
+        "flagged"
+    ].any()
 
 
 def test_names_of_classes_stay_as_they_are(tmp_path):
@@ -60,10 +73,11 @@ def run_suspicious_labels(folder, dataset="dataset", human=(), **changes):
     save_arrays(folder / "groups", {"groups": groups, "train_index": rows})
     settings = {"gradient": "loss", "ridge": RIDGE, "recipe": RECIPE, "folds": 4, "seed": 0}
     settings |= {"rank_by": "self_influence", "block_size": 8, "device": "cpu"}
+    settings |= {"resamples": 20, "top": [5, 40, 1000]}
     call(
         suspicious_labels_script,
         folder,
-        {"list": "suspects.csv"},
+        {name: f"{name}.csv" for name in ("suspects", "by_class", "by_pair", "estimates")},
         inputs={"dataset": dataset, "activations": "activations", "head": "some_head"}
         | {"human_labels": list(human), "copies": "groups"},
         **settings | changes,
@@ -90,6 +104,29 @@ def test_scores_are_of_the_labels_and_head_of_the_experiment(data, gradient):
     assert set(frame.index[frame["copies_differ"]]) == set(copied)
     assert (frame["out_of_fold_loss"] > 0).all()
     assert frame["out_of_fold_loss"].mean() > frame["loss"].mean()
+
+
+def test_self_influence_is_left_out_where_the_head_is_not_at_its_optimum(data):
+    """The number would say how far training went, and not how the example acts."""
+    recipe = {"optimizer": "adam", "epochs": 2, "learning_rate": 0.01, "batch_size": 8}
+    recipe |= {"weight_decay": 0.0, "seed": 0}
+    frame, _, _ = run_suspicious_labels(data[0], recipe=recipe, rank_by="out_of_fold_loss")
+    assert "self_influence" not in frame and "loss" in frame
+    frame, _, _ = run_suspicious_labels(data[0], recipe=recipe, rank_by="self_influence")
+    assert "self_influence" in frame
+
+
+def test_estimates_are_those_of_the_list(data):
+    """Counts would be of other examples than the list holds."""
+    folder = data[0]
+    frame, _, _ = run_suspicious_labels(folder)
+    classes = pd.read_csv(folder / "by_class.csv")
+    estimates = pd.read_csv(folder / "estimates.csv").set_index("quantity")
+    assert classes["examples"].sum() == len(frame) == 36
+    assert classes["flagged"].sum() == frame["flagged"].sum()
+    assert classes["errors"].sum() == pytest.approx(estimates.loc["errors", "value"])
+    tops = set(estimates.loc[["precision"], "top"])
+    assert tops == {5, int(frame["flagged"].sum())} - {0}
 
 
 def test_out_of_fold_suggestions_are_of_heads_without_the_example(data):

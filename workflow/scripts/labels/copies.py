@@ -4,17 +4,26 @@ import numpy as np
 import pandas as pd
 
 from wtrak.job.experiment import training_subset
-from wtrak.job.io import load_arrays, load_metadata, save_arrays, write_csv
+from wtrak.job.io import (
+    load_arrays,
+    load_metadata,
+    load_names,
+    load_rows,
+    save_arrays,
+    write_csv,
+)
 from wtrak.job.runtime import run, say, select_device
-from wtrak.labels.duplicates import find_copies
+from wtrak.labels.duplicates import find_copies, same_content
 
 
-def table_of(copies, index, labels, classes, **columns):
+def table_of(copies, exact, index, labels, classes, **columns):
     """One row for each example that has copies, groups under two labels first, then the largest.
 
     Parameters
     ----------
     copies : wtrak.labels.duplicates.Copies
+    exact : numpy.ndarray, shape (n,), bool
+        Output of `duplicates.same_content`.
     index : numpy.ndarray, shape (n,)
         Row of each example in its dataset.
     labels : numpy.ndarray, shape (n,), integers
@@ -27,6 +36,7 @@ def table_of(copies, index, labels, classes, **columns):
             "group": copies.groups,
             "size": copies.sizes,
             "labels_differ": copies.conflicts(labels),
+            "exact": exact,
             "index": index,
             **columns,
             "given_label": np.array(classes, dtype=object)[labels],
@@ -54,7 +64,16 @@ def main(smk):
     columns = {}
     if "files" in about:
         columns["path"] = np.array(about["files"], dtype=object)[rows]
-    table = table_of(copies, rows, labels, about["classes"], **columns)
+
+    with_images = "train_images" in load_names(smk.input.dataset)
+
+    def content(row):
+        if not with_images:
+            return features[row].tobytes()
+        return load_rows(smk.input.dataset, "train_images", slice(row, row + 1)).tobytes()
+
+    exact = same_content(rows, copies.groups, content)
+    table = table_of(copies, exact, rows, labels, about["classes"], **columns)
     groups = table.drop_duplicates("group")
     say(
         f"{len(table):,} of {len(rows):,} images are copies, in {len(groups):,} groups; "

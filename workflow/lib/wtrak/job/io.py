@@ -166,6 +166,12 @@ def load_length(path, name):
         return file.get_slice(name).get_shape()[0]
 
 
+def load_names(path):
+    """Names of the arrays of a safetensors file, as a set."""
+    with _opened(path) as file:
+        return set(file.keys())
+
+
 def load_metadata(path):
     """The `metadata` mapping that `save_arrays` stored with a safetensors file."""
     with _opened(path) as file:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from wtrak.labels.catalogue import RANKINGS
 
@@ -16,7 +17,7 @@ def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
     given : numpy.ndarray, shape (n,), integers
         Given labels.
     scores : dict of str to numpy.ndarray, shape (n,)
-        Scores named in `catalogue.RANKINGS`.
+        Scores named in `catalogue.RANKINGS`, that of `rank_by` among them.
     out_of_fold : numpy.ndarray, shape (n, C)
         Out-of-fold logits. The class with the largest logit is the suggested label.
     classes : list of str
@@ -29,20 +30,43 @@ def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
     Returns
     -------
     pandas.DataFrame
-        Columns rank (from 1), index, `also`, given_label, suggested_label, and the scores.
+        Columns rank (from 1), index, `also`, given_label, suggested_label, p_given and p_suggested
+        (out-of-fold probabilities of the two), and the scores.
     """
     names = np.array(classes, dtype=object)
+    probabilities = softmax(out_of_fold, axis=1)
     frame = pd.DataFrame(
         {
             "index": index,
             **also,
             "given_label": names[given],
             "suggested_label": names[out_of_fold.argmax(axis=1)],
-            **{name: scores[name] for name in RANKINGS},
+            "p_given": probabilities[np.arange(len(given)), given],
+            "p_suggested": probabilities.max(axis=1),
+            **{name: scores[name] for name in RANKINGS if name in scores},
         }
     )
     frame = frame.sort_values([rank_by, "index"], ascending=[False, True], ignore_index=True)
     frame.insert(0, "rank", np.arange(1, len(frame) + 1))
+    return frame
+
+
+def flag(frame, errors):
+    """Add the column flagged to a table of `suspects`: labels to look at.
+
+    An example is flagged if as many errors as are estimated would reach down to it, and another
+    label is suggested for it.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Output of `suspects`.
+    errors : float
+        Estimated number of wrong labels.
+    """
+    within = frame["rank"] <= round(errors)
+    differs = frame["suggested_label"] != frame["given_label"]
+    frame.insert(frame.columns.get_loc("p_suggested") + 1, "flagged", within & differs)
     return frame
 
 
