@@ -6,7 +6,11 @@ include: "lookups/labels.smk"
 
 NOISY = any(map(plan.noisy, config["label_noise"]["settings"]))
 SUSPECTS = expand(
-    ["results/suspects/{experiment}/suspects.csv", "results/copies/{experiment}.csv"],
+    [
+        "results/suspects/{experiment}/suspects.csv",
+        "results/suspects/{experiment}/summary.json",
+        "results/copies/{experiment}.csv",
+    ],
     experiment=plan.chosen_experiments(),
 ) + expand("results/datasets/{dataset}.skipped.csv", dataset=plan.chosen_folders())
 GALLERIES = expand(

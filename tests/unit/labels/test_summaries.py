@@ -53,8 +53,8 @@ def test_estimates_name_what_they_are_of():
 
 def test_reasons_are_counted_by_kind():
     """Every file's own message would be a kind of its own."""
-    skipped = pd.DataFrame({"reason": ["OSError: a", "hidden", "OSError: b: c"]})
-    assert reasons(skipped) == {"OSError": 2, "hidden": 1}
+    skipped = pd.DataFrame({"reason": ["OSError: a", "hidden", "ValueError: b: c", "no file: d"]})
+    assert reasons(skipped) == {"cannot be read": 2, "hidden": 1, "no file": 1}
     assert reasons(skipped.iloc[:0]) == {}
 
 

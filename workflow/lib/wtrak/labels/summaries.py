@@ -103,14 +103,16 @@ def reasons(skipped):
     Parameters
     ----------
     skipped : pandas.DataFrame
-        With the column reason. The text before its first colon is the kind.
+        With the column reason. The text before its first colon is the kind; files that raised an
+        error cannot be read.
 
     Returns
     -------
     dict of str to int
     """
-    kinds = Counter(str(reason).partition(":")[0] for reason in skipped["reason"])
-    return dict(kinds.most_common())
+    kinds = (str(reason).partition(":")[0] for reason in skipped["reason"])
+    counts = Counter("cannot be read" if kind.endswith("Error") else kind for kind in kinds)
+    return dict(counts.most_common())
 
 
 def summary(frame, numbers, copies, skipped):
