@@ -28,6 +28,7 @@ GALLERIES = expand(
 rule copies:
     input:
         dataset=plan.dataset_of,
+        corrections=plan.corrections_of,
         activations=plan.activations_of,
     output:
         groups="results/copies/{experiment}.safetensors",
@@ -253,6 +254,7 @@ rule detection_by_fit_table:
 rule suspicious_labels:
     input:
         dataset=plan.dataset_of,
+        corrections=plan.corrections_of,
         activations=plan.activations_of,
         copies="results/copies/{experiment}.safetensors",
         head="results/experiments/{experiment}/head.safetensors",

@@ -4,8 +4,37 @@
 include: "lookups/suspects.smk"
 
 
+# Corrections leave the activations as they are, so that a new ranking takes seconds.
+rule corrected_labels:
+    input:
+        dataset=plan.dataset_of,
+    output:
+        "results/corrections/{dataset}.safetensors",
+    log:
+        "results/logs/corrected_labels/{dataset}.log",
+    benchmark:
+        "results/benchmarks/corrected_labels/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=either(plan.corrected_datasets()),
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(5),
+    params:
+        code=code("labels/corrected_labels.py"),
+        path=lambda w: config["datasets"][w.dataset]["corrections"],
+        content=lambda w: plan.corrections_content(w.dataset),
+    message:
+        "Apply corrections to the labels of {wildcards.dataset}"
+    script:
+        "../scripts/labels/corrected_labels.py"
+
+
 rule suspects_summary:
     input:
+        dataset=plan.dataset_of,
+        corrections=plan.corrections_of,
         suspects="results/suspects/{experiment}/suspects.csv",
         estimates="results/suspects/{experiment}/estimates.csv",
         copies="results/copies/{experiment}.csv",

@@ -37,7 +37,7 @@ def find_copies(folder, dataset="dataset", activations="activations"):
         copies_script,
         folder,
         {"groups": "copies", "table": "copies.csv"},
-        inputs={"dataset": dataset, "activations": activations},
+        inputs={"dataset": dataset, "activations": activations, "corrections": []},
         n_train=30,
         subset_seed=3,
         cosine=0.99,

@@ -81,6 +81,6 @@ def test_summary_says_what_was_found(frame):
     expected = {"examples": 5, "exact": 2, "groups": 2, "groups_under_two_labels": 1}
     assert found["copies"] == expected
     frame["decision"] = ["", "keep", "", "relabel", "keep"]
-    found = summary(frame, numbers, copies, pd.DataFrame({"reason": ["hidden"]}))
+    found = summary(frame, numbers, copies, pd.DataFrame({"reason": ["hidden"]}), removed=4)
     assert found["skipped"] == {"files": 1, "by_reason": {"hidden": 1}}
-    assert found["corrected"] == {"keep": 2, "relabel": 1}
+    assert found["corrected"] == {"keep": 2, "relabel": 1, "remove": 4}

@@ -13,6 +13,7 @@ from wtrak.job.io import (
     write_csv,
 )
 from wtrak.job.runtime import run, say, select_device
+from wtrak.job.training_labels import load_training_labels
 from wtrak.labels.duplicates import find_copies, same_content
 
 
@@ -53,8 +54,9 @@ def table_of(copies, exact, index, labels, classes, **columns):
 def main(smk):
     features = load_arrays(smk.input.activations, ["train"])["train"]
     about = load_metadata(smk.input.dataset)
-    rows = training_subset(len(features), smk.params.n_train, smk.params.subset_seed)
-    labels = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"][rows].astype(np.int64)
+    given = load_training_labels(smk.input.dataset, smk.input.corrections)
+    rows = training_subset(len(features), smk.params.n_train, smk.params.subset_seed, given.kept)
+    labels = given.labels[rows]
     copies = find_copies(
         features[rows],
         smk.params.cosine,

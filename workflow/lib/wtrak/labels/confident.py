@@ -99,7 +99,7 @@ def estimate_errors(out_of_fold, labels, resamples, rng):
         [
             _errors_of(
                 confident_joint(
-                    probabilities, labels, np.bincount(rng.integers(n, size=n), minlength=n)
+                    probabilities, labels, np.bincount(rng.integers(max(n, 1), size=n), minlength=n)
                 )
             )
             for _ in range(resamples)

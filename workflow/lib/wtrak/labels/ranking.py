@@ -7,7 +7,7 @@ from scipy.special import softmax
 from wtrak.labels.catalogue import RANKINGS
 
 
-def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
+def suspects(index, given, scores, out_of_fold, classes, rank_by, last=None, **also):
     """A table with one row for each example, the most suspicious first.
 
     Parameters
@@ -24,6 +24,8 @@ def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
         Names of the C classes.
     rank_by : str
         One of the `catalogue.RANKINGS`.
+    last : numpy.ndarray, shape (n,), bool, optional
+        Examples that come after all others, in the same order among themselves.
     also : numpy.ndarray, shape (n,)
         Further columns.
 
@@ -46,7 +48,9 @@ def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
             **{name: scores[name] for name in RANKINGS if name in scores},
         }
     )
-    frame = frame.sort_values([rank_by, "index"], ascending=[False, True], ignore_index=True)
+    last = np.zeros(len(frame), bool) if last is None else last
+    order = np.lexsort((frame["index"], -frame[rank_by], last))
+    frame = frame.iloc[order].reset_index(drop=True)
     frame.insert(0, "rank", np.arange(1, len(frame) + 1))
     return frame
 
@@ -54,8 +58,8 @@ def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
 def flag(frame, errors):
     """Add the column flagged to a table of `suspects`: labels to look at.
 
-    An example is flagged if as many errors as are estimated would reach down to it, and another
-    label is suggested for it.
+    An example is flagged if its rank is within the estimated number of errors, another label is
+    suggested for it, and no person has confirmed its label.
 
     Parameters
     ----------
@@ -66,6 +70,8 @@ def flag(frame, errors):
     """
     within = frame["rank"] <= round(errors)
     differs = frame["suggested_label"] != frame["given_label"]
+    if "decision" in frame:
+        differs &= frame["decision"] != "keep"
     frame.insert(frame.columns.get_loc("p_suggested") + 1, "flagged", within & differs)
     return frame
 
@@ -73,6 +79,7 @@ def flag(frame, errors):
 def read_suspects(path):
     """Read a table of `suspects` from its CSV file. Names of classes and files stay text."""
     words = ("given_label", "suggested_label", "true_label", "people_label", "path")
+    words += ("decision", "original_label", "id", "text")
     # `write_csv` does not quote carriage returns, so only line feeds may end a row.
     return pd.read_csv(
         path, dtype=dict.fromkeys(words, str), keep_default_na=False, lineterminator="\n"

@@ -115,7 +115,7 @@ def reasons(skipped):
     return dict(counts.most_common())
 
 
-def summary(frame, numbers, copies, skipped):
+def summary(frame, numbers, copies, skipped, removed=0):
     """What a list of suspicious labels holds, in a few numbers.
 
     Parameters
@@ -128,6 +128,8 @@ def summary(frame, numbers, copies, skipped):
         Examples that have copies: columns group, exact and labels_differ.
     skipped : pandas.DataFrame or None
         Files that could not be used: column reason. None for data that are no folder.
+    removed : int
+        Examples that corrections removed.
 
     Returns
     -------
@@ -158,4 +160,5 @@ def summary(frame, numbers, copies, skipped):
     if "decision" in frame:
         counts = frame["decision"].value_counts()
         out["corrected"] = {name: int(counts.get(name, 0)) for name in ("keep", "relabel")}
+        out["corrected"]["remove"] = removed
     return out
