@@ -8,6 +8,7 @@ NOISY = any(map(plan.noisy, config["label_noise"]["settings"]))
 SUSPECTS = expand(
     [
         "results/suspects/{experiment}/suspects.csv",
+        "results/suspects/{experiment}/suspects.html",
         "results/suspects/{experiment}/summary.json",
         "results/copies/{experiment}.csv",
     ],

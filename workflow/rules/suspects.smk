@@ -56,3 +56,33 @@ rule suspects_summary:
         "Sum up the suspicious labels of {wildcards.experiment}"
     script:
         "../scripts/labels/suspects_summary.py"
+
+
+rule suspects_page:
+    input:
+        suspects="results/suspects/{experiment}/suspects.csv",
+        estimates="results/suspects/{experiment}/estimates.csv",
+        copies="results/copies/{experiment}.csv",
+        dataset=plan.dataset_of,
+        corrections=plan.corrections_of,
+        provenance=plan.records_of,
+    output:
+        "results/suspects/{experiment}/suspects.html",
+    log:
+        "results/logs/suspects_page/{experiment}.log",
+    benchmark:
+        "results/benchmarks/suspects_page/{experiment}.tsv"
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(1000),
+        runtime=minutes(15),
+    params:
+        code=code("labels/suspects_page.py"),
+        title=lambda w: plan.label_of(w.experiment),
+        pictures=config["suspects"]["pictures"],
+        notice=config["notice"],
+    message:
+        "Write the page of suspicious labels of {wildcards.experiment}"
+    script:
+        "../scripts/labels/suspects_page.py"

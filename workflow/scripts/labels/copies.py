@@ -5,10 +5,10 @@ import pandas as pd
 
 from wtrak.job.experiment import training_subset
 from wtrak.job.io import (
+    each_row,
     load_arrays,
     load_metadata,
     load_names,
-    load_rows,
     save_arrays,
     write_csv,
 )
@@ -69,12 +69,12 @@ def main(smk):
 
     with_images = "train_images" in load_names(smk.input.dataset)
 
-    def content(row):
-        if not with_images:
-            return features[row].tobytes()
-        return load_rows(smk.input.dataset, "train_images", slice(row, row + 1)).tobytes()
+    def contents(index):
+        if with_images:
+            return each_row(smk.input.dataset, "train_images", index)
+        return features[index]
 
-    exact = same_content(rows, copies.groups, content)
+    exact = same_content(rows, copies.groups, contents)
     table = table_of(copies, exact, rows, labels, about["classes"], **columns)
     groups = table.drop_duplicates("group")
     say(

@@ -58,7 +58,7 @@ def exact_copies(features):
     return np.unique(whole, return_inverse=True)[1]
 
 
-def same_content(index, groups, content):
+def same_content(index, groups, contents):
     """Whether each example is equal to another one of its group, shape (n,), bool.
 
     Parameters
@@ -67,13 +67,15 @@ def same_content(index, groups, content):
         Row of each example in its dataset.
     groups : numpy.ndarray, shape (n,), integers
         Group of each example.
-    content : callable
-        Bytes of the example in a row of the dataset. It is called for examples with copies only.
+    contents : callable
+        Takes rows of the dataset, shape (m,), and returns an iterable of one array for each. It is
+        asked for examples with copies only.
     """
     out = np.zeros(len(index), bool)
     members = defaultdict(list)
-    for k in np.flatnonzero(np.bincount(groups)[groups] > 1):
-        members[groups[k], hashlib.sha256(content(index[k])).digest()].append(k)
+    copied = np.flatnonzero(np.bincount(groups)[groups] > 1)
+    for k, content in zip(copied, contents(index[copied]), strict=True):
+        members[groups[k], hashlib.sha256(content.tobytes()).digest()].append(k)
     for rows in members.values():
         out[rows] = len(rows) > 1
     return out
