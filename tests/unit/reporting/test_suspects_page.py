@@ -286,8 +286,17 @@ def test_keys_walk_over_pages(page, tmp_path):
     assert page.value(ROWS) == list(range(120, 130))
     page.press("p")
     assert page.value(f"+{CARD}.dataset.row") == 60
+    # The bar at the top must not cover the card.
+    for keys in ("jjjjjjjjjj", "kkkk", "cccc", "kkkkkkkk"):
+        page.press(*keys)
+        box = page.value(f"JSON.stringify({CARD}.getBoundingClientRect())")
+        bar = page.value("document.getElementById('bar').getBoundingClientRect().bottom")
+        assert bar <= json.loads(box)["top"] + 1, keys
+        assert json.loads(box)["bottom"] <= page.value("innerHeight") + 1, keys
+    page.press("k", "k")
+    assert page.value(f"+{CARD}.dataset.row") == 60
     page.press("ArrowDown", "c")
-    assert page.value("document.querySelectorAll('article.keep').length") == 1
+    assert page.value("document.querySelectorAll('article.keep').length") == 5
 
 
 @needs_browser
@@ -333,26 +342,24 @@ def test_a_reload_and_an_earlier_file_keep_decisions(page, tmp_path):
 
 
 @needs_browser
-@pytest.mark.slow
 def test_fifty_thousand_examples_open_at_once(page, tmp_path):
     """The page could not be used where it is needed the most."""
     rng = np.random.default_rng(6)
     classes, n = [f"class {k}" for k in range(100)], 50_000
     frame, copies = listed(n, classes, rng, path=[f"class/picture_{k:05d}.jpg" for k in range(n)])
     # Smooth pictures with some noise, as photographs are.
-    pictures = []
-    for row in range(5_000):
-        low = Image.fromarray(rng.integers(0, 256, (9, 9, 3), dtype=np.uint8)).resize((128, 128))
-        noise = rng.integers(-12, 13, (128, 128, 3))
-        pictures.append(
-            (row, thumbnail(np.clip(np.asarray(low, int) + noise, 0, 255).astype(np.uint8)))
-        )
+    some = []
+    for _ in range(50):
+        low = Image.fromarray(rng.integers(0, 256, (9, 9, 3), dtype=np.uint8)).resize((SIDE, SIDE))
+        noisy = np.asarray(low, int) + rng.integers(-12, 13, (SIDE, SIDE, 3))
+        some.append(thumbnail(np.clip(noisy, 0, 255).astype(np.uint8)))
+    pictures = [(row, some[row % 50]) for row in range(5_000)]
     file = page_of(tmp_path / "a.html", frame, copies, classes, pictures)
     assert file.stat().st_size < 60e6
-    seconds = min(page.open(file) for _ in range(3))
-    print(f"{file.stat().st_size / 1e6:.0f} MB, {seconds:.2f} s")
-    assert seconds < 2.5
-    assert page.value("[...document.images].every(i => i.complete && i.naturalWidth === 128)")
+    # Of the processor, so that other work of the machine does not count.
+    assert min(page.open(file) for _ in range(3)) < 1.0
+    shown = "[...document.images].every(i => i.complete && i.naturalWidth === 128)"
+    assert page.value(f"document.images.length === 60 && {shown}")
     page.choose("kind", "all")
     assert "834" in page.value("document.getElementById('page').textContent")
     page.press("n")
