@@ -9,8 +9,12 @@ CORES ?= all
 ARGS ?=
 MIRROR ?=
 DATA ?=
-NAME ?=
 CORRECTIONS ?=
+# Only from the command line: some systems set NAME to the name of the machine.
+ifneq ($(filter environment%,$(origin NAME)),)
+NAME :=
+endif
+NAME ?=
 # Recipes read these from the environment. In the text of a recipe the shell would expand them.
 export PYTHON CORES ARGS MIRROR DATA NAME CORRECTIONS
 

@@ -127,6 +127,15 @@ def test_corrections_of_any_name_reach_snakemake_as_they_are(project, name):
     assert re.fullmatch(r"--directory=runs/[\w.][\w.-]*", folder)
 
 
+def test_name_of_the_machine_is_no_name_of_results(project):
+    """Windows' Linux sets NAME: all datasets would share one folder."""
+    variables = {"DATA": "/data/x", "NAME": "my-machine"}
+    assert "--directory=runs/x" in arguments(
+        make(project, "suspects", variables, through="environment")
+    )
+    assert "--directory=runs/my-machine" in arguments(make(project, "suspects", variables))
+
+
 @pytest.mark.parametrize("target", ["reproduce", "publish"])
 def test_mirror_with_an_apostrophe(project, target):
     """It would end the shell's quotes, and what follows be a command."""

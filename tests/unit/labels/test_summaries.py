@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from wtrak.job.io import read_csv, write_csv
 from wtrak.labels.confident import ErrorEstimate
 from wtrak.labels.summaries import by_class, by_pair, estimates, reasons, summary
 
@@ -84,3 +85,15 @@ def test_summary_says_what_was_found(frame):
     found = summary(frame, numbers, copies, pd.DataFrame({"reason": ["hidden"]}), removed=4)
     assert found["skipped"] == {"files": 1, "by_reason": {"hidden": 1}}
     assert found["corrected"] == {"keep": 2, "relabel": 1, "remove": 4}
+
+
+def test_data_without_copies_and_skipped_files_have_none(frame, tmp_path):
+    """Clean data would end in a traceback: an empty file has no types."""
+    columns = ["group", "size", "labels_differ", "exact"]
+    write_csv(tmp_path / "c.csv", pd.DataFrame(columns=columns))
+    write_csv(tmp_path / "s.csv", pd.DataFrame(columns=["split", "path", "reason"]))
+    numbers = estimates(ESTIMATE, [], [], 5)
+    copies, skipped = read_csv(tmp_path / "c.csv"), read_csv(tmp_path / "s.csv")
+    found = summary(frame, numbers, copies, skipped)
+    assert set(found["copies"].values()) == {0}
+    assert found["skipped"] == {"files": 0, "by_reason": {}}

@@ -13,13 +13,15 @@ from PIL import Image
 import suspects_page as suspects_page_script
 from browser import PROGRAM, browser
 from chain import call
-from wtrak.job.io import save_arrays, write_csv, write_json
+from wtrak.job.io import read_csv, save_arrays, write_csv, write_json
 from wtrak.job.training_labels import save_corrected
 from wtrak.labels.corrections import Corrected, apply_corrections, read_corrections
 from wtrak.reporting.suspects_page import (
+    MOST_ROWS,
     SIDE,
     as_json,
     lead_of,
+    on_page,
     pictured_rows,
     rows_of,
     suspects_page,
@@ -113,6 +115,28 @@ def test_long_texts_are_cut_and_names_are_not():
     assert {len(text) for text in rows["shown"]["text"]} == {400}
     # Three examples share the path: it names none of them.
     assert rows["keys"] == []
+
+
+def test_very_long_lists_are_cut_but_for_decisions():
+    """A page of a million examples would not open, or the next file forget confirmed labels."""
+    frame = pd.DataFrame({"rank": range(1, 7), "decision": ["", "", "", "", "keep", ""]})
+    assert on_page(frame, 2)["rank"].tolist() == [1, 2, 5]
+    assert on_page(frame.drop(columns="decision"), 2)["rank"].tolist() == [1, 2]
+    whole = pd.DataFrame({"flagged": np.zeros(MOST_ROWS + 1, bool)})
+    rows = [("errors", len(whole), 0.0, 0.0, 0.0)]
+    columns = ["quantity", "top", "value", "low", "high"]
+    found = lead_of(whole, pd.DataFrame(rows, columns=columns))
+    assert found[1:] == ["This page holds the first 100,000; suspects.csv holds all."]
+
+
+def test_a_list_without_copies_has_none(tmp_path):
+    """Clean data would end in a traceback."""
+    frame, copies = listed(4, ["a", "b"], np.random.default_rng(0))
+    write_csv(tmp_path / "c.csv", copies.iloc[:0])
+    frame["copies"], frame["copies_differ"] = 0, False
+    none = pd.DataFrame(columns=["index", "given_label"])
+    rows = rows_of(frame, read_csv(tmp_path / "c.csv"), ["a", "b"], none)
+    assert rows["group"] == [-1] * 4 and all(mark & 28 == 0 for mark in rows["marks"])
 
 
 def test_lead_says_how_many_are_wrong():

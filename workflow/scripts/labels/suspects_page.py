@@ -10,6 +10,7 @@ from wtrak.labels.ranking import read_suspects
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.suspects_page import (
     lead_of,
+    on_page,
     pictured_rows,
     rows_of,
     suspects_page,
@@ -42,7 +43,8 @@ def pictures_of(dataset, frame, most):
 
 def main(smk):
     about = load_metadata(smk.input.dataset)
-    frame = read_suspects(smk.input.suspects)
+    whole = read_suspects(smk.input.suspects)
+    frame = on_page(whole)
     training = load_training_labels(smk.input.dataset, smk.input.corrections)
     removed = removed_examples(about, training)
     pictures = pictures_of(smk.input.dataset, frame, smk.params.pictures)
@@ -50,7 +52,7 @@ def main(smk):
         rows_of(frame, read_csv(smk.input.copies), about["classes"], removed),
         pictures,
         title=f"Suspicious labels: {smk.params.title}",
-        lead=lead_of(frame, read_csv(smk.input.estimates)),
+        lead=lead_of(whole, read_csv(smk.input.estimates)),
         footer=provenance_line(
             [read_json(path) for path in smk.input.provenance], smk.params.notice
         ),

@@ -21,6 +21,8 @@ TEMPLATE = Path(__file__).with_suffix(".html")
 SIDE = 128
 # Pictures in a block.
 PER_CHUNK = 60
+# Examples on the page. More would make it slow to open.
+MOST_ROWS = 100_000
 # Columns of a list that are shown as text. Those of KEYS may name an example in corrections.csv.
 SHOWN = ("path", "id", "text", "picture")
 KEYS = ("path", "id")
@@ -46,6 +48,14 @@ def thumbnail(image):
     out = io.BytesIO()
     picture.save(out, "JPEG", quality=75)
     return out.getvalue()
+
+
+def on_page(frame, most=MOST_ROWS):
+    """The first `most` rows of a list, and those that a person has decided, as a data frame."""
+    shown = np.arange(len(frame)) < most
+    if "decision" in frame:
+        shown |= frame["decision"] != ""
+    return frame[shown].reset_index(drop=True)
 
 
 def pictured_rows(frame, most):
@@ -100,6 +110,7 @@ def rows_of(frame, copies, classes, removed):
         "names": names,
         "keys": keys,
         "shown": {name: [_shown(name, text) for text in frame[name]] for name in names},
+        "rank": frame["rank"].tolist(),
         "index": frame["index"].tolist(),
         "given": given,
         "original": original.map(number).tolist(),
@@ -186,6 +197,8 @@ def lead_of(frame, estimates):
         f"(95 % interval {errors.low:,.0f} to {errors.high:,.0f}); {flagged:,} are flagged."
     ]
     shares = estimates[estimates["quantity"] == "precision"]
+    if len(on_page(frame)) < len(frame):
+        lines.append(f"This page holds the first {MOST_ROWS:,}; suspects.csv holds all.")
     words = [
         f"{row.value:.0%} of the first {row.top:,} ({row.low:.0%} to {row.high:.0%})".replace(
             "%", " %"
