@@ -9,8 +9,14 @@ CORES ?= all
 ARGS ?=
 MIRROR ?=
 DATA ?=
+CORRECTIONS ?=
+# Only from the command line: some systems set NAME to the name of the machine.
+ifneq ($(filter environment%,$(origin NAME)),)
+NAME :=
+endif
+NAME ?=
 # Recipes read these from the environment. In the text of a recipe the shell would expand them.
-export PYTHON CORES ARGS MIRROR DATA
+export PYTHON CORES ARGS MIRROR DATA NAME CORRECTIONS
 
 override BIN := .venv/bin
 override READY := .venv/.requirements-installed
@@ -28,7 +34,7 @@ endif
 help:
 	@echo "make quick      the whole workflow on embedded data, with report: a few minutes, no download"
 	@echo "make reproduce  the paper's setting on real CIFAR-10 (snakemake --cores all)"
-	@echo "make suspects DATA=/folder   find labels of your own images that look wrong"
+	@echo "make suspects DATA=/folder   find labels of your own images that look wrong; results in runs/<folder>"
 	@echo "make report     HTML report of the full run"
 	@echo "make publish    copy the full run's figures, tables and provenance to results/published"
 	@echo "make test       every test; make test-fast leaves out those that run the workflow"
@@ -57,12 +63,7 @@ reproduce: $(READY)
 	@echo "Start here: results/index.html (verdicts, figures and tables; open it in a browser)"
 
 suspects: $(READY)
-	$(START) suspects --profile profiles/suspects --workflow-profile none --quiet host reason
-	@echo
-	@echo "All images, the most suspicious first: runs/suspects/results/suspects/own/suspects.csv"
-	@echo "Images that are copies:                runs/suspects/results/copies/own.csv"
-	@echo "The first of them as pictures:         runs/suspects/results/figures/gallery_own.svg"
-	@echo "Files that could not be used:          runs/suspects/results/datasets/own.skipped.csv"
+	@$(START) suspects --profile profiles/suspects --workflow-profile none --quiet host reason
 
 report: $(READY)
 	$(SNAKEMAKE) --report results/report.html

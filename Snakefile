@@ -52,6 +52,7 @@ include: "workflow/rules/certificates.smk"
 include: "workflow/rules/attacks.smk"
 include: "workflow/rules/assumptions.smk"
 include: "workflow/rules/labels.smk"
+include: "workflow/rules/suspects.smk"
 include: "workflow/rules/removal.smk"
 include: "workflow/rules/reporting.smk"
 

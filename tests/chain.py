@@ -76,7 +76,7 @@ def run_chain(folder, gradient, test_label, n_test_scored=10):
         head_script,
         folder,
         {"head": "head", "record": "head.json", "curve": "curve.csv"},
-        inputs=shared,
+        inputs=shared | {"corrections": []},
         n_train=30,
         subset_seed=3,
         recipe=RECIPE,

@@ -8,6 +8,7 @@ import pytest
 
 from wtrak.certificates.catalogue import CERTIFICATES, of_metric
 from wtrak.job.io import load_arrays, read_csv, read_json
+from wtrak.labels.catalogue import RANKINGS
 from wtrak.reporting.claims import NO_VERDICT, NOT_RUN, VERDICTS
 
 pytestmark = [] if "WTRAK_RESULTS" in os.environ else pytest.mark.slow
@@ -92,7 +93,30 @@ def test_lists_hold_every_training_image_once(results):
         assert list(table["rank"]) == list(range(1, len(table) + 1))
         name = "index" if "index" in table else "path"
         assert table[name].is_unique
-        assert table[["self_influence", "loss", "out_of_fold_loss"]].notna().all().all()
+        # A head that is not at its optimum has no self-influence.
+        scores = [name for name in RANKINGS if name in table]
+        assert {"loss", "out_of_fold_loss"} <= set(scores) and table[scores].notna().all().all()
+        probabilities = table[["p_given", "p_suggested"]]
+        assert ((probabilities >= 0) & (probabilities <= 1)).all().all()
+        assert (table["p_given"] <= table["p_suggested"]).all()
+        same = table["given_label"] == table["suggested_label"]
+        assert (table["p_given"] == table["p_suggested"])[same].all()
+        assert not table.loc[same, "flagged"].any()
+
+
+def test_counts_by_class_and_pair_add_up_to_the_list(results):
+    """A class would hide errors that the list shows."""
+    for path in sorted((results / "suspects").glob("*/suspects.csv")):
+        table, estimates = read_csv(path), read_csv(path.parent / "estimates.csv")
+        classes, pairs = (read_csv(path.parent / f"by_{name}.csv") for name in ("class", "pair"))
+        assert classes["examples"].sum() == len(table)
+        assert classes["flagged"].sum() == pairs["flagged"].sum() == table["flagged"].sum()
+        errors = estimates[estimates["quantity"] == "errors"]["value"].item()
+        assert np.isclose(classes["errors"].sum(), errors)
+        assert np.isclose(pairs["errors"].sum(), errors)
+        shares = estimates[estimates["quantity"] == "precision"][["low", "value", "high"]]
+        assert ((shares >= 0) & (shares <= 1)).all().all()
+        assert (shares.diff(axis=1).iloc[:, 1:] >= 0).all().all()
 
 
 def test_removal_curves_start_from_all_points(results):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -114,6 +115,27 @@ def test_folder_of_any_name_reaches_snakemake_as_it_is(project, name, through):
     assert found[:3] == ["suspects", "--profile", "profiles/suspects"]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_corrections_of_any_name_reach_snakemake_as_they_are(project, name):
+    """Another file would be applied, or a command be run; and results lie outside runs/."""
+    text = NAMES[name]
+    variables = {"DATA": "/data/x", "CORRECTIONS": f"/data/{text}", "NAME": text}
+    found = arguments(make(project, "suspects", variables))
+    dataset = configured(found)["experiments"]["own"]["dataset"]
+    assert dataset == {"path": "/data/x", "corrections": f"/data/{text}"}
+    (folder,) = [word for word in found if word.startswith("--directory=")]
+    assert re.fullmatch(r"--directory=runs/[\w.][\w.-]*", folder)
+
+
+def test_name_of_the_machine_is_no_name_of_results(project):
+    """Windows' Linux sets NAME: all datasets would share one folder."""
+    variables = {"DATA": "/data/x", "NAME": "my-machine"}
+    assert "--directory=runs/x" in arguments(
+        make(project, "suspects", variables, through="environment")
+    )
+    assert "--directory=runs/my-machine" in arguments(make(project, "suspects", variables))
+
+
 @pytest.mark.parametrize("target", ["reproduce", "publish"])
 def test_mirror_with_an_apostrophe(project, target):
     """It would end the shell's quotes, and what follows be a command."""
@@ -214,7 +236,7 @@ def test_no_recipe_holds_a_variable_of_the_user(project):
     """The tests above know those that there are; another would be expanded by the shell."""
     text = (project / "Makefile").read_text("utf-8")
     said = {line.split()[0] for line in text.splitlines() if " ?= " in f"{line} "}
-    assert said >= {"PYTHON", "CORES", "ARGS", "MIRROR", "DATA"}
+    assert said >= {"PYTHON", "CORES", "ARGS", "MIRROR", "DATA", "NAME", "CORRECTIONS"}
     for name in said:
         assert f"$({name})" not in text and f"${{{name}}}" not in text, name
 
@@ -232,6 +254,7 @@ def test_images_in_a_folder_of_any_name_are_read(tmp_path, name):
             pixels = np.full((8, 8, 3), 100 * count, np.uint8)
             Image.fromarray(pixels).save(folder / label / f"{count}.png")
     words = command(["suspects"], {"DATA": str(folder), "CORES": "1"})
+    words = [word for word in words if not word.startswith("--directory=")]
     target = "results/datasets/own.safetensors"
     snakemake(
         REPOSITORY,

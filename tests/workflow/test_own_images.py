@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -95,6 +97,12 @@ def test_planted_errors_come_first_and_their_class_is_suggested(looked):
     true = [NAMES[load_digits().target[int(path.split("/")[1][:4])]] for path in frame["path"]]
     assert (frame["suggested_label"] == true)[found].mean() > 0.6
     assert {"self_influence", "loss", "out_of_fold_loss"} <= set(frame)
+    assert found[frame["flagged"]].mean() > 0.3 and frame["flagged"].sum() < 100
+    summary = json.loads((results / "suspects" / "own" / "summary.json").read_text("utf-8"))
+    assert summary["examples"] == 301 and summary["classes"] == 10
+    assert summary["skipped"]["files"] == 3 and summary["flagged"] == frame["flagged"].sum()
+    page = (results / "suspects" / "own" / "suspects.html").read_text("utf-8")
+    assert all(path.rsplit("/", 1)[1] in page for path in frame["path"])
     assert (results / "figures" / "gallery_own.svg").stat().st_size > 10_000
 
 
@@ -162,6 +170,74 @@ def test_everything_of_an_experiment_without_test_points_is_its_suspects(looked)
     assert set(record["config"]["experiments"]) == {"own"}
     assert str(folder) not in json.dumps(record)
     assert {"image_folder/own", "suspicious_labels/own"} <= set(record["jobs"])
+
+
+def started(repository, folder, check=True, **variables):
+    """What `make suspects` starts, at small scale."""
+    (repository / "small.yaml").write_text(yaml.safe_dump(SMALL), encoding="utf-8")
+    program = repository / "snakemake"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m snakemake "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    words = ["suspects", "--profile", "profiles/suspects", "--workflow-profile", "none"]
+    variables = {"DATA": str(folder), "CORES": "2"} | variables
+    done = subprocess.run(
+        [sys.executable, "workflow/start.py", str(program), *words],
+        cwd=repository,
+        env=os.environ
+        | {"ARGS": "--configfile profiles/suspects/config.yaml small.yaml"}
+        | variables,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert not check or done.returncode == 0, done.stderr[-4000:]
+    return done
+
+
+def test_two_datasets_and_corrections_of_one(tmp_path):
+    """A second dataset would touch the first's results, or corrections read all images again."""
+    repository = copy_repository(tmp_path / "repository")
+    one, other = tmp_path / "one" / "digits", tmp_path / "other"
+    make_folder(one, n=80, planted=5)
+    make_folder(other, n=30, planted=5)
+    said = started(repository, one).stdout
+    assert "81 examples in 10 classes; 3 files skipped" in said
+    assert "runs/digits/results/suspects/own/suspects.html" in said
+    results = repository / "runs" / "digits" / "results"
+    path = results / "suspects" / "own" / "suspects.csv"
+    first = path.read_bytes()
+    until = "--until image_folder --configfile profiles/suspects/config.yaml small.yaml"
+    started(repository, other, NAME="more digits", ARGS=until)
+    assert path.read_bytes() == first
+    assert (repository / "runs/more-digits/results/datasets/own.safetensors").is_file()
+    taken = started(repository, tmp_path / "two" / "digits", check=False)
+    assert taken.returncode == 1 and "runs/digits holds the results of" in taken.stderr
+    frame = pd.read_csv(path)
+    kept, changed, removed = frame["path"].iloc[:3]
+    file = tmp_path / "my corrections.csv"
+    new = frame["suggested_label"].iloc[1]
+    rows = [(kept, "keep", ""), (changed, "relabel", new), (removed, "remove", "")]
+    pd.DataFrame(rows, columns=["path", "decision", "new_label"]).to_csv(file, index=False)
+    done = started(repository, one, CORRECTIONS=str(file))
+    assert "80 examples" in done.stdout
+    assert "corrections: 1 confirmed, 1 relabelled, 1 removed" in done.stdout
+    jobs = done.stdout + done.stderr
+    assert "corrected_labels" in jobs and "rule activations" not in jobs
+    assert "rule image_folder" not in jobs
+    again = pd.read_csv(path).set_index("path")
+    assert removed not in again.index and again.index[-1] == kept
+    assert again.loc[changed, "given_label"] == new
+    assert again.loc[changed, "original_label"] == frame["given_label"].iloc[1]
+    # A mistake in the file is named, and the results of the run before stay whole.
+    second = path.read_bytes()
+    file.write_text("path,decision\nno/such.png,keep\n", encoding="utf-8")
+    failed = started(repository, one, CORRECTIONS=str(file), check=False)
+    assert failed.returncode == 1
+    assert "line 2 ('no/such.png'): there is no example with this path" in failed.stderr
+    assert "Traceback" not in failed.stderr + failed.stdout
+    assert path.read_bytes() == second and "examples in" not in failed.stdout
+    gone = started(repository, one, CORRECTIONS="/no/such.csv", check=False)
+    assert "experiments.own.dataset.corrections: there is no file '/no/such.csv'" in gone.stderr
 
 
 def test_with_test_images_the_whole_chain_is_planned(looked):

@@ -36,6 +36,7 @@ rule activations:
 rule head:
     input:
         dataset=plan.dataset_of,
+        corrections=plan.corrections_of,
         activations=plan.activations_of,
     output:
         head="results/experiments/{experiment}/head.safetensors",

@@ -6,7 +6,12 @@ include: "lookups/labels.smk"
 
 NOISY = any(map(plan.noisy, config["label_noise"]["settings"]))
 SUSPECTS = expand(
-    ["results/suspects/{experiment}/suspects.csv", "results/copies/{experiment}.csv"],
+    [
+        "results/suspects/{experiment}/suspects.csv",
+        "results/suspects/{experiment}/suspects.html",
+        "results/suspects/{experiment}/summary.json",
+        "results/copies/{experiment}.csv",
+    ],
     experiment=plan.chosen_experiments(),
 ) + expand(
     ["results/datasets/{dataset}.skipped.csv", "results/datasets/{dataset}.quality.csv"],
@@ -27,6 +32,7 @@ GALLERIES = expand(
 rule copies:
     input:
         dataset=plan.dataset_of,
+        corrections=plan.corrections_of,
         activations=plan.activations_of,
     output:
         groups="results/copies/{experiment}.safetensors",
@@ -252,12 +258,16 @@ rule detection_by_fit_table:
 rule suspicious_labels:
     input:
         dataset=plan.dataset_of,
+        corrections=plan.corrections_of,
         activations=plan.activations_of,
         copies="results/copies/{experiment}.safetensors",
         head="results/experiments/{experiment}/head.safetensors",
         human_labels=plan.people_of,
     output:
-        "results/suspects/{experiment}/suspects.csv",
+        suspects="results/suspects/{experiment}/suspects.csv",
+        by_class="results/suspects/{experiment}/by_class.csv",
+        by_pair="results/suspects/{experiment}/by_pair.csv",
+        estimates="results/suspects/{experiment}/estimates.csv",
     log:
         "results/logs/suspicious_labels/{experiment}.log",
     benchmark:
@@ -277,6 +287,8 @@ rule suspicious_labels:
         folds=config["suspects"]["folds"],
         seed=config["suspects"]["seed"],
         rank_by=config["suspects"]["rank_by"],
+        resamples=config["suspects"]["resamples"],
+        top=config["suspects"]["top"],
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:

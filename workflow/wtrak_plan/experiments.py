@@ -4,6 +4,8 @@ import hashlib
 
 from wtrak.sources.image_files import find_images
 
+# Keys of a dataset that hold paths on this machine.
+LOCAL = ("path", "test_path", "corrections")
 # Separates the name of an experiment from the name of its variation.
 VARIED = "__"
 
@@ -191,6 +193,21 @@ class Plan:
             return hashlib.sha256(repr(self.folder_listing(name)).encode()).hexdigest()
         return self.config["datasets"][name]["content_sha256"]
 
+    def corrected_datasets(self):
+        """Names of the datasets whose labels a user has corrected."""
+        return [name for name, block in self.config["datasets"].items() if "corrections" in block]
+
+    def corrections_content(self, name):
+        """Hash of the file of corrections of a dataset."""
+        path = Path(self.config["datasets"][name]["corrections"])
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def corrections_of(self, wildcards):
+        """Path of the corrected labels of an experiment's dataset, in a list; empty without any."""
+        name = self.setting(wildcards, "dataset")
+        known = name in self.corrected_datasets()
+        return [f"results/corrections/{name}.safetensors"] if known else []
+
     def datasets_of_task(self, name):
         """Name of the image dataset of a task, in a list; an empty list if it uses a table."""
         data = self.config["wrif"]["tasks"][name]["data"]
@@ -259,7 +276,7 @@ class Plan:
         }
         published["data"] = {"sources": self.config["data"]["sources"]}
         published["datasets"] = {
-            name: {key: value for key, value in block.items() if key not in ("path", "test_path")}
+            name: {key: value for key, value in block.items() if key not in LOCAL}
             for name, block in self.config["datasets"].items()
         }
         return stable(published)

@@ -70,6 +70,14 @@ def _data(config):
         for key in ("path", "test_path"):
             if not Path(block.get(key, ".")).is_dir():
                 yield f"{name}.{key}: there is no folder {block[key]!r}"
+        corrections = block.get("corrections")
+        if corrections is not None and not Path(corrections).is_file():
+            yield f"{name}.corrections: there is no file {corrections!r}"
+        if corrections is not None and "test_path" in block:
+            yield (
+                f"{name}.corrections: certificates are of the folder as it is; correct the folder "
+                "itself, or leave test_path out"
+            )
         if "kind" in block:
             continue
         key = f"{name}.source"

@@ -37,6 +37,14 @@ def test_training_subset_of_all_is_every_row():
             np.testing.assert_array_equal(training_subset(7, n_train, seed), np.arange(7))
 
 
+def test_training_subset_is_drawn_from_what_is_kept():
+    """An example that a person removed would be trained on."""
+    kept = np.array([True, False, True, True, False])
+    np.testing.assert_array_equal(training_subset(5, "all", 0, kept), [0, 2, 3])
+    assert set(training_subset(5, 2, 0, kept)) < {0, 2, 3}
+    np.testing.assert_array_equal(training_subset(5, "all", 0, np.ones(5, bool)), np.arange(5))
+
+
 def test_training_subset_larger_than_the_data_is_refused():
     """If it failed, the user would get a numpy error, or fewer examples than asked for."""
     with pytest.raises(WtrakError, match="n_train is 8, but the dataset has 7"):

@@ -21,9 +21,11 @@ from conftest import REPOSITORY
 from wtrak.errors import WtrakError
 from wtrak.job.io import (
     atomic_path,
+    each_row,
     load_arrays,
     load_length,
     load_metadata,
+    load_names,
     load_rows,
     read_csv,
     read_json,
@@ -208,7 +210,10 @@ def test_some_rows_come_back_and_the_length_is_known(tmp_path):
     save_arrays(tmp_path / "a", {"x": array, "none": array[:0]})
     assert load_length(tmp_path / "a", "x") == 10
     assert load_length(tmp_path / "a", "none") == 0
+    assert load_names(tmp_path / "a") == {"x", "none"}
     np.testing.assert_array_equal(load_rows(tmp_path / "a", "x", slice(3, 7)), array[3:7])
+    found = list(each_row(tmp_path / "a", "x", np.array([7, 2, 2])))
+    np.testing.assert_array_equal(found, array[[7, 2, 2]])
     np.testing.assert_array_equal(load_rows(tmp_path / "a", "x", slice(8, 10)), array[8:])
     with pytest.raises(WtrakError, match="has no array 'y'; it holds none, x"):
         load_rows(tmp_path / "a", "y", slice(0, 1))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from wtrak.labels.duplicates import exact_copies, find_copies
+from wtrak.labels.duplicates import exact_copies, find_copies, same_content
 
 CPU = torch.device("cpu")
 
@@ -101,3 +101,17 @@ def test_copies_are_rows_that_are_equal(dtype):
     # The same of a view that is not contiguous.
     wide = np.column_stack([rows, np.arange(8, dtype=dtype)])
     np.testing.assert_array_equal(exact_copies(wide[:, :2]), groups)
+
+
+def test_same_content_is_looked_up_for_copies_only():
+    """Near copies would pass as exact ones, or every image be read again."""
+    index, groups = np.array([3, 5, 7, 9, 11]), np.array([0, 1, 0, 1, 2])
+    asked = []
+
+    def contents(rows):
+        asked.extend(rows.tolist())
+        return [np.array([row in (3, 7, 9, 11)]) for row in rows]
+
+    found = same_content(index, groups, contents)
+    assert found.tolist() == [True, False, True, False, False]
+    assert sorted(asked) == [3, 5, 7, 9]

@@ -37,7 +37,7 @@ def find_copies(folder, dataset="dataset", activations="activations"):
         copies_script,
         folder,
         {"groups": "copies", "table": "copies.csv"},
-        inputs={"dataset": dataset, "activations": activations},
+        inputs={"dataset": dataset, "activations": activations, "corrections": []},
         n_train=30,
         subset_seed=3,
         cosine=0.99,
@@ -183,8 +183,29 @@ def test_copies_are_listed_those_under_two_labels_first(data, tmp_path):
     assert list(table["size"]) == [2, 2, 3, 3, 3]
     assert list(table["labels_differ"]) == [True, True, False, False, False]
     assert list(table["given_label"]) == ["a", "c", "b", "b", "b"]
+    # Without images their features are compared.
+    assert table["exact"].all()
     groups = found["groups"]
     assert groups[4] == groups[9] == groups[20] != groups[2] == groups[25]
+
+
+def test_exact_copies_are_those_with_the_same_pixels(data, tmp_path):
+    """Two pictures that look alike would be removed as one."""
+    _, arrays, features = data
+    rows = training_subset(40, 30, 3)
+    h = features["train"].copy()
+    h[rows[[4, 9, 20]]] = h[rows[4]]
+    images = np.arange(40 * 12, dtype=np.uint8).reshape(40, 2, 2, 3)
+    images[rows[9]] = images[rows[20]]
+    save_arrays(tmp_path / "activations", features | {"train": h})
+    about = {"classes": ["a", "b", "c"]}
+    save_arrays(tmp_path / "dataset", arrays | {"train_images": images}, about)
+    _, table = find_copies(tmp_path)
+    assert dict(zip(table["index"], table["exact"], strict=True)) == {
+        rows[4]: False,
+        rows[9]: True,
+        rows[20]: True,
+    }
 
 
 def test_copies_are_held_out_together(data, tmp_path):

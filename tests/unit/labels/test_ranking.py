@@ -14,8 +14,10 @@ from reference import covariance, explicit
 from wtrak.geometry.gradients import Gradients, append_constant, residuals
 from wtrak.geometry.head import train_head
 from wtrak.job.io import load_arrays, save_arrays, write_csv, write_json
+from wtrak.job.training_labels import load_training_labels, save_corrected
 from wtrak.labels.catalogue import RANKINGS
-from wtrak.labels.ranking import read_suspects, suspects
+from wtrak.labels.corrections import Corrected
+from wtrak.labels.ranking import flag, read_suspects, suspects
 
 CPU = torch.device("cpu")
 
@@ -36,9 +38,22 @@ def test_the_most_suspicious_come_first_and_rows_stay_together(rank_by):
         assert row.path == str(row.index)
         assert row.given_label == "abc"[given[k]]
         assert row.suggested_label == "abc"[z[k].argmax()]
+        p = np.exp(z[k]) / np.exp(z[k]).sum()
+        assert (row.p_given, row.p_suggested) == pytest.approx((p[given[k]], p.max()))
         assert [getattr(row, name) for name in RANKINGS] == [scores[name][k] for name in RANKINGS]
     ties = frame.groupby(rank_by)["index"].apply(list)
     assert all(rows == sorted(rows) for rows in ties)
+
+
+def test_flagged_are_those_within_the_errors_to_which_another_label_is_suggested():
+    """A user would be sent to labels that heads agree with, or to the end of the list."""
+    scores, given = {"loss": np.arange(4.0, 0.0, -1.0)}, np.array([0, 1, 0, 0])
+    z = np.eye(2)[[1, 1, 1, 1]]
+    frame = flag(suspects(np.arange(4), given, scores, z, ["a", "b"], "loss"), 2.6)
+    assert list(frame["flagged"]) == [True, False, True, False]
+    assert not flag(suspects(np.arange(4), given, scores, z, ["a", "b"], "loss"), 0.2)[
+        "flagged"
+    ].any()
 
 
 def test_names_of_classes_stay_as_they_are(tmp_path):
@@ -50,22 +65,26 @@ def test_names_of_classes_stay_as_they_are(tmp_path):
     assert list(frame["given_label"]) == ["x, y", "NA", "01"]
 
 
-def run_suspicious_labels(folder, dataset="dataset", human=(), **changes):
+def run_suspicious_labels(folder, dataset="dataset", human=(), corrections=(), **changes):
     h = load_arrays(folder / "activations")["train"]
     labels = load_arrays(folder / dataset)["train_labels"].astype(int)
     rows = np.arange(2, 38)
+    if corrections:
+        kept = load_training_labels(folder / dataset, [folder / corrections[0]])
+        labels = kept.labels
     weight, _, _ = train_head(append_constant(h[rows]), labels[rows], 3, RECIPE, CPU)
     save_arrays(folder / "some_head", {"weight": weight, "train_index": rows})
     groups = np.where(np.arange(36) < 33, np.arange(36), 5)
     save_arrays(folder / "groups", {"groups": groups, "train_index": rows})
     settings = {"gradient": "loss", "ridge": RIDGE, "recipe": RECIPE, "folds": 4, "seed": 0}
     settings |= {"rank_by": "self_influence", "block_size": 8, "device": "cpu"}
+    settings |= {"resamples": 20, "top": [5, 40, 1000]}
     call(
         suspicious_labels_script,
         folder,
-        {"list": "suspects.csv"},
+        {name: f"{name}.csv" for name in ("suspects", "by_class", "by_pair", "estimates")},
         inputs={"dataset": dataset, "activations": "activations", "head": "some_head"}
-        | {"human_labels": list(human), "copies": "groups"},
+        | {"human_labels": list(human), "copies": "groups", "corrections": list(corrections)},
         **settings | changes,
     )
     return read_suspects(folder / "suspects.csv").set_index("index"), weight, rows
@@ -90,6 +109,66 @@ def test_scores_are_of_the_labels_and_head_of_the_experiment(data, gradient):
     assert set(frame.index[frame["copies_differ"]]) == set(copied)
     assert (frame["out_of_fold_loss"] > 0).all()
     assert frame["out_of_fold_loss"].mean() > frame["loss"].mean()
+
+
+def test_self_influence_is_left_out_where_the_head_is_not_at_its_optimum(data):
+    """The number would say how far training went, and not how the example acts."""
+    recipe = {"optimizer": "adam", "epochs": 2, "learning_rate": 0.01, "batch_size": 8}
+    recipe |= {"weight_decay": 0.0, "seed": 0}
+    frame, _, _ = run_suspicious_labels(data[0], recipe=recipe, rank_by="out_of_fold_loss")
+    assert "self_influence" not in frame and "loss" in frame
+    frame, _, _ = run_suspicious_labels(data[0], recipe=recipe, rank_by="self_influence")
+    assert "self_influence" in frame
+
+
+def test_corrected_labels_are_ranked_and_confirmed_ones_come_last(data):
+    """What a person has decided would come up again, or the old label be ranked."""
+    folder, arrays, _ = data
+    labels = arrays["train_labels"].astype(int)
+    decisions = np.full(40, "skip", dtype=object)
+    decisions[[5, 9]], decisions[7] = "keep", "relabel"
+    new = labels.copy()
+    new[7] = (labels[7] + 1) % 3
+    save_corrected(folder / "corrected", Corrected(new, decisions))
+    frame, _, _ = run_suspicious_labels(folder, corrections=["corrected"])
+    assert set(frame.index[-2:]) == {5, 9} and not frame.loc[[5, 9], "flagged"].any()
+    assert frame["rank"].tolist() == list(range(1, 37))
+    assert frame["self_influence"].iloc[:-2].is_monotonic_decreasing
+    changed = frame["given_label"] != frame["original_label"]
+    assert list(frame.index[changed]) == [7]
+    assert frame.loc[7, ["decision", "given_label", "original_label"]].tolist() == [
+        "relabel",
+        "abc"[new[7]],
+        "abc"[labels[7]],
+    ]
+    assert frame["decision"].value_counts().to_dict() == {"": 33, "keep": 2, "relabel": 1}
+    estimates = pd.read_csv(folder / "estimates.csv").set_index("quantity")
+    assert estimates.loc["errors", "top"] == 34
+
+
+def test_a_list_in_which_all_labels_are_confirmed_has_no_errors(data):
+    """The last round of corrections would end in a traceback."""
+    folder, arrays, _ = data
+    decisions = np.full(40, "keep", dtype=object)
+    labels = arrays["train_labels"].astype(np.int64)
+    save_corrected(folder / "corrected", Corrected(labels, decisions))
+    frame, _, _ = run_suspicious_labels(folder, corrections=["corrected"])
+    assert not frame["flagged"].any()
+    (row,) = pd.read_csv(folder / "estimates.csv").to_dict("records")
+    assert (row["quantity"], row["value"], row["low"], row["high"]) == ("errors", 0, 0, 0)
+
+
+def test_estimates_are_those_of_the_list(data):
+    """Counts would be of other examples than the list holds."""
+    folder = data[0]
+    frame, _, _ = run_suspicious_labels(folder)
+    classes = pd.read_csv(folder / "by_class.csv")
+    estimates = pd.read_csv(folder / "estimates.csv").set_index("quantity")
+    assert classes["examples"].sum() == len(frame) == 36
+    assert classes["flagged"].sum() == frame["flagged"].sum()
+    assert classes["errors"].sum() == pytest.approx(estimates.loc["errors", "value"])
+    tops = set(estimates.loc[["precision"], "top"])
+    assert tops == {5, int(frame["flagged"].sum())} - {0}
 
 
 def test_out_of_fold_suggestions_are_of_heads_without_the_example(data):

@@ -133,3 +133,39 @@ def test_parameters_do_not_depend_on_the_order_of_keys():
     """A second configuration file would re-run a finished workflow."""
     one, other = {"b": [{"d": 1, "c": 2}], "a": 0}, {"a": 0, "b": [{"c": 2, "d": 1}]}
     assert repr(stable(one)) == repr(stable(other)) != repr(one)
+
+
+def own_folder(folder, **changes):
+    """An experiment on a folder of images, with a file of corrections."""
+    (folder / "a").mkdir()
+    (folder / "corrections.csv").write_text("path,decision\n", encoding="utf-8")
+    block = {"kind": "image_folder", "path": str(folder), "side": 32}
+    block |= {"corrections": str(folder / "corrections.csv")} | changes
+    return CONFIG["experiments"]["digits"] | {"label": "mine", "dataset": block}
+
+
+def test_corrections_belong_to_their_dataset(tmp_path):
+    """Other experiments would wait for them, or a changed file re-run nothing."""
+    plan = plan_of(experiments={"own": own_folder(tmp_path)})
+    own, digits = (SimpleNamespace(experiment=name) for name in ("own", "digits"))
+    assert plan.corrections_of(own) == ["results/corrections/own.safetensors"]
+    assert plan.corrections_of(digits) == []
+    before = plan.corrections_content("own")
+    (tmp_path / "corrections.csv").write_text("path,decision\na,keep\n", encoding="utf-8")
+    assert plan.corrections_content("own") != before
+    assert str(tmp_path) not in str(plan.published_config())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"corrections": "/no/such.csv"}, "dataset.corrections: there is no file '/no/such.csv'"),
+        ({"test_path": "."}, "dataset.corrections: certificates are of the folder as it is"),
+    ],
+)
+def test_corrections_that_cannot_be_used_are_named(tmp_path, changes, message):
+    """Certificates would be of labels that nobody corrected, or a job fail in a traceback."""
+    config = copy.deepcopy(CONFIG)
+    config["experiments"]["own"] = own_folder(tmp_path, **changes)
+    (line,) = problems_of(config)
+    assert line.startswith(f"experiments.own.{message}")

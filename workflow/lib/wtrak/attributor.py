@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import torch
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -250,7 +249,6 @@ class Attributor(BaseEstimator):
             folds = min(self.folds, len(X))
             part = draw_folds(len(X), folds, rng, exact_copies(X), labels, self.classes_)
             z = held_out_logits(part, len(self.classes_), fit)
-        probabilities = softmax(z, axis=1)
         loss = cross_entropy(z, labels)
         frame = suspects(
             np.arange(len(X)),
@@ -259,8 +257,6 @@ class Attributor(BaseEstimator):
             z,
             self.classes_,
             "out_of_fold_loss",
-            p_given=probabilities[np.arange(len(X)), labels],
-            p_suggested=probabilities.max(axis=1),
         ).infer_objects()
         columns = ["index", "given_label", "suggested_label", "p_given", "p_suggested"]
         return frame[[*columns, "out_of_fold_loss", "self_influence", "rank"]]

@@ -7,15 +7,19 @@ from wtrak.geometry.head import evaluate, train_head
 from wtrak.job.experiment import training_subset
 from wtrak.job.io import load_arrays, load_metadata, save_arrays, write_csv, write_json
 from wtrak.job.runtime import run, say, select_device
+from wtrak.job.training_labels import load_training_labels
 
 
 def main(smk):
     features = load_arrays(smk.input.activations, ["train", "test"])
-    labels = load_arrays(smk.input.dataset, ["train_labels", "test_labels"])
+    given = load_training_labels(smk.input.dataset, smk.input.corrections)
+    test_labels = load_arrays(smk.input.dataset, ["test_labels"])["test_labels"]
     n_classes = len(load_metadata(smk.input.dataset)["classes"])
-    rows = training_subset(len(features["train"]), smk.params.n_train, smk.params.subset_seed)
-    train = append_constant(features["train"][rows]), labels["train_labels"][rows].astype(int)
-    test = append_constant(features["test"]), labels["test_labels"].astype(int)
+    rows = training_subset(
+        len(features["train"]), smk.params.n_train, smk.params.subset_seed, given.kept
+    )
+    train = append_constant(features["train"][rows]), given.labels[rows]
+    test = append_constant(features["test"]), test_labels.astype(int)
     # A user's folder of images may have no test set.
     sets = {"train": train} | ({"test": test} if len(test[1]) else {})
     weight, curve, record = train_head(

@@ -4,17 +4,27 @@ import numpy as np
 import pandas as pd
 
 from wtrak.job.experiment import training_subset
-from wtrak.job.io import load_arrays, load_metadata, save_arrays, write_csv
+from wtrak.job.io import (
+    each_row,
+    load_arrays,
+    load_metadata,
+    load_names,
+    save_arrays,
+    write_csv,
+)
 from wtrak.job.runtime import run, say, select_device
-from wtrak.labels.duplicates import find_copies
+from wtrak.job.training_labels import load_training_labels
+from wtrak.labels.duplicates import find_copies, same_content
 
 
-def table_of(copies, index, labels, classes, **columns):
+def table_of(copies, exact, index, labels, classes, **columns):
     """One row for each example that has copies, groups under two labels first, then the largest.
 
     Parameters
     ----------
     copies : wtrak.labels.duplicates.Copies
+    exact : numpy.ndarray, shape (n,), bool
+        Output of `duplicates.same_content`.
     index : numpy.ndarray, shape (n,)
         Row of each example in its dataset.
     labels : numpy.ndarray, shape (n,), integers
@@ -27,6 +37,7 @@ def table_of(copies, index, labels, classes, **columns):
             "group": copies.groups,
             "size": copies.sizes,
             "labels_differ": copies.conflicts(labels),
+            "exact": exact,
             "index": index,
             **columns,
             "given_label": np.array(classes, dtype=object)[labels],
@@ -43,8 +54,9 @@ def table_of(copies, index, labels, classes, **columns):
 def main(smk):
     features = load_arrays(smk.input.activations, ["train"])["train"]
     about = load_metadata(smk.input.dataset)
-    rows = training_subset(len(features), smk.params.n_train, smk.params.subset_seed)
-    labels = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"][rows].astype(np.int64)
+    given = load_training_labels(smk.input.dataset, smk.input.corrections)
+    rows = training_subset(len(features), smk.params.n_train, smk.params.subset_seed, given.kept)
+    labels = given.labels[rows]
     copies = find_copies(
         features[rows],
         smk.params.cosine,
@@ -54,7 +66,16 @@ def main(smk):
     columns = {}
     if "files" in about:
         columns["path"] = np.array(about["files"], dtype=object)[rows]
-    table = table_of(copies, rows, labels, about["classes"], **columns)
+
+    with_images = "train_images" in load_names(smk.input.dataset)
+
+    def contents(index):
+        if with_images:
+            return each_row(smk.input.dataset, "train_images", index)
+        return features[index]
+
+    exact = same_content(rows, copies.groups, contents)
+    table = table_of(copies, exact, rows, labels, about["classes"], **columns)
     groups = table.drop_duplicates("group")
     say(
         f"{len(table):,} of {len(rows):,} images are copies, in {len(groups):,} groups; "

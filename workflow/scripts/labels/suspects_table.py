@@ -16,7 +16,7 @@ TITLE = "Suspicious labels of the original data"
 def rows_of(experiment, frame, tops):
     """Yield what is true of the top-ranked images by each score, and of all images."""
     sizes = [*(k for k in tops if k < len(frame)), len(frame)]
-    for score in RANKINGS:
+    for score in (name for name in RANKINGS if name in frame):
         ranked = frame.sort_values([score, "index"], ascending=[False, True])
         for k in sizes if score == RANKINGS[-1] else sizes[:-1]:
             top = ranked.head(k)

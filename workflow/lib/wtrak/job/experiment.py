@@ -55,19 +55,24 @@ def load_geometry(activations, residuals, factor, device):
     return load_factor(factor, device), gradients["train"], gradients["test"]
 
 
-def training_subset(n_dataset, n_train, seed):
+def training_subset(n_dataset, n_train, seed, kept=None):
     """Sorted rows of a uniform random subset of the training set.
 
     Parameters
     ----------
     n_train : int or "all"
         Size of the subset, or "all" for every row.
+    kept : numpy.ndarray, shape (n_dataset,), bool, optional
+        Which rows may be used; all by default.
 
     Raises
     ------
     WtrakError
-        If `n_train` is larger than `n_dataset`.
+        If `n_train` is larger than the number of rows that may be used.
     """
+    if kept is not None and not kept.all():
+        rows = np.flatnonzero(kept)
+        return rows[training_subset(len(rows), n_train, seed)]
     if n_train == "all":
         n_train = n_dataset
     if n_train > n_dataset:

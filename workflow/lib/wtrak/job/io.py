@@ -178,11 +178,36 @@ def load_rows(path, name, rows):
         return file.get_slice(name)[rows]
 
 
+def each_row(path, name, rows):
+    """Yield single rows of one array of a safetensors file, which is opened once.
+
+    Parameters
+    ----------
+    rows : iterable of int
+
+    Raises
+    ------
+    WtrakError
+        As `load_arrays` does.
+    """
+    with _opened(path) as file:
+        _check_names(path, file, [name])
+        part = file.get_slice(name)
+        for row in map(int, rows):
+            yield part[row : row + 1][0]
+
+
 def load_length(path, name):
     """Number of rows of one array of a safetensors file, without reading it."""
     with _opened(path) as file:
         _check_names(path, file, [name])
         return file.get_slice(name).get_shape()[0]
+
+
+def load_names(path):
+    """Names of the arrays of a safetensors file, as a set."""
+    with _opened(path) as file:
+        return set(file.keys())
 
 
 def load_metadata(path):

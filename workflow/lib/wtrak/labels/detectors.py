@@ -40,19 +40,30 @@ def _self_influence_from_gram(gradients, ridge, device):
     return (n * (1 - n * ridge * inverse.diagonal())).cpu().numpy()
 
 
+def cleanlab_issues(out_of_fold, labels):
+    """Whether cleanlab, with its defaults, would prune each example, shape (n,), bool.
+
+    Parameters
+    ----------
+    out_of_fold : numpy.ndarray, shape (n, C)
+        Out-of-fold logits.
+    labels : numpy.ndarray, shape (n,), integers
+    """
+    from cleanlab.filter import find_label_issues
+
+    return find_label_issues(labels, softmax(out_of_fold, axis=1), n_jobs=1)
+
+
 def confident_learning(out_of_fold, labels):
     """Cleanlab's ranking of label errors, shape (n,), from out-of-fold logits.
 
     Examples that cleanlab would prune score above all others. Within both groups its quality score
     decides. All settings are cleanlab's defaults.
     """
-    from cleanlab.filter import find_label_issues
     from cleanlab.rank import get_label_quality_scores
 
-    probabilities = softmax(out_of_fold, axis=1)
-    issues = find_label_issues(labels, probabilities, n_jobs=1)
-    quality = get_label_quality_scores(labels, probabilities)
-    return issues + (1.0 - quality)
+    quality = get_label_quality_scores(labels, softmax(out_of_fold, axis=1))
+    return cleanlab_issues(out_of_fold, labels) + (1.0 - quality)
 
 
 def all_detectors(

@@ -1,5 +1,7 @@
 """Examples that are copies of one another, exactly or nearly, by their activations."""
 
+import hashlib
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +56,29 @@ def exact_copies(features):
     rows = np.ascontiguousarray(features + 0.0)
     whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     return np.unique(whole, return_inverse=True)[1]
+
+
+def same_content(index, groups, contents):
+    """Whether each example is equal to another one of its group, shape (n,), bool.
+
+    Parameters
+    ----------
+    index : numpy.ndarray, shape (n,)
+        Row of each example in its dataset.
+    groups : numpy.ndarray, shape (n,), integers
+        Group of each example.
+    contents : callable
+        Takes rows of the dataset, shape (m,), and returns an iterable of one array for each. It is
+        asked for examples with copies only.
+    """
+    out = np.zeros(len(index), bool)
+    members = defaultdict(list)
+    copied = np.flatnonzero(np.bincount(groups)[groups] > 1)
+    for k, content in zip(copied, contents(index[copied]), strict=True):
+        members[groups[k], hashlib.sha256(content.tobytes()).digest()].append(k)
+    for rows in members.values():
+        out[rows] = len(rows) > 1
+    return out
 
 
 def find_copies(features, cosine, *, block_size, device):
