@@ -16,7 +16,7 @@ from chain import call
 from limits import within_limits
 from unit.sources.test_image_memory import png
 from wtrak.errors import WtrakError
-from wtrak.job.io import load_arrays, load_metadata, read_csv, read_json
+from wtrak.job.io import load_arrays, load_metadata, load_rows, read_csv, read_json
 from wtrak.sources import image_folder
 from wtrak.sources.datasets import content_sha256
 from wtrak.sources.image_folder import read_image_folder
@@ -349,3 +349,26 @@ def test_large_images_on_several_threads_take_no_more_than_is_asked(tmp_path):
         path.write_bytes(png(7000, 7000, 8, 6, rows=bytes((1 + 4 * 7000) * 7000)))
     found = within_limits(read_image_folder, tmp_path / "f", 16, threads=4, seconds=60)
     assert len(found.files) == 4 and not found.skipped
+
+
+def test_more_images_than_fit_into_memory_are_read(tmp_path):
+    """A folder of 30,000 images would take 9 GB."""
+    for k in range(250):
+        save(tmp_path / "f", f"{'ab'[k % 2]}/{k}.png", Image.new("RGB", (8, 8), (k, 0, 0)))
+    within_limits(
+        call,
+        *(image_folder_script, tmp_path),
+        {"arrays": "d", "record": "d.json", "skipped": "s.csv", "quality": "q.csv"},
+        inputs={},
+        wildcards={"dataset": "mine"},
+        path=str(tmp_path / "f"),
+        test_path=None,
+        side=480,
+        n_files=250,
+        memory=120 * 1024**2,
+        seconds=120,
+    )
+    images = load_rows(tmp_path / "d", "train_images", slice(124, 126))
+    assert (tmp_path / "d").stat().st_size > 160 * 1024**2
+    # The last of the first class and the first of the second.
+    np.testing.assert_array_equal(images[:, 0, 0, 0], [98, 1])

@@ -96,7 +96,7 @@ def test_every_way_to_hold_a_camera(tmp_path, orientation):
     assert (picture.width, picture.height) == size
 
 
-def mark(ink, background, mode="RGBA"):
+def mark(ink, background):
     """A cross of one ink on another, of which only the ink is opaque."""
     image = Image.new("RGBA", (64, 64), (*background, 0))
     draw = ImageDraw.Draw(image)

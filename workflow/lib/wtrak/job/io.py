@@ -255,8 +255,11 @@ def without_apostrophes(frame):
 
 def _in_text(frame, change):
     """A data frame with every text changed."""
-    words = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
-    return frame.assign(**{name: frame[name].map(change, na_action="ignore") for name in words})
+    changed = frame.copy(deep=False)
+    for name in frame:
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            changed[name] = frame[name].map(change, na_action="ignore")
+    return changed
 
 
 def _guarded(value):

@@ -87,35 +87,31 @@ def read_image_folder(
     check(folder, names, found, *([train.classes] if train else []))
     classes, known = (train.classes, train.levels) if train else (names, {})
     wanted = [file for file in found if not file.reason]
-
-    def read(file, known=known):
-        path = Path(folder, file.name)
-        try:
-            picture = read_image(path, side, known)
-            return picture, measure(picture.square, picture.width, picture.height)
-        except Exception as error:  # Pillow raises many types on files that are not images
-            return f"{type(error).__name__}: {error}".replace(str(path), shown(path.name))
-
     images = room((len(wanted), side, side, 3), np.uint8)
     used, measures, levels, refused = [], [], {}, {}
     with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")
-        for file, outcome in _in_order(pool, read, wanted, 4 * threads):
+        read, ahead = _reader(folder, side, known), 4 * threads
+        for file, outcome in _in_order(pool, read, wanted, ahead):
+            advance(1)
             if isinstance(outcome, str):
                 refused[file.name] = outcome
-            else:
-                picture, numbers = outcome
-                images[len(used)] = picture.square
-                used.append((file, picture.levels))
-                measures.append(numbers)
-                if picture.levels:
-                    kind = picture.levels.kind
-                    levels[kind] = levels.get(kind, picture.levels) | picture.levels
-            advance(1)
-        levels = levels | known
+                continue
+            picture, numbers = outcome
+            images[len(used)] = picture.square
+            used.append((file, picture.levels))
+            measures.append(numbers)
+            if picture.levels:
+                kind = picture.levels.kind
+                levels[kind] = levels.get(kind, picture.levels) | picture.levels
         # Images that were scaled by their own black and white are scaled by those of all.
-        rows = {file: k for k, (file, own) in enumerate(used) if _differs(own, levels)}
-        for file, outcome in _in_order(pool, lambda f: read(f, levels), rows, 4 * threads):
+        rows = {
+            file: row
+            for row, (file, own) in enumerate(used)
+            if own and own.kind not in known and _differ(own, levels[own.kind])
+        }
+        levels |= known
+        for file, outcome in _in_order(pool, _reader(folder, side, levels), rows, ahead):
             if isinstance(outcome, str):
                 raise WtrakError(
                     f"{folder}: {shown(file.name)} changed while it was read; run again"
@@ -137,12 +133,22 @@ def read_image_folder(
     )
 
 
-def _differs(own, levels):
-    """Whether an image of these levels is scaled by others."""
-    if not own:
-        return False
-    scale = levels[own.kind]
-    return (scale.black, scale.white) != (own.black, own.white)
+def _reader(folder, side, levels):
+    """A function from a file to its `Picture` and `measure`, or to the reason why it has none."""
+
+    def read(file):
+        path = Path(folder, file.name)
+        try:
+            picture = read_image(path, side, levels)
+            return picture, measure(picture.square, picture.width, picture.height)
+        except Exception as error:  # Pillow raises many types on files that are not images
+            return f"{type(error).__name__}: {error}".replace(str(path), shown(path.name))
+
+    return read
+
+
+def _differ(own, common):
+    return (own.black, own.white) != (common.black, common.white)
 
 
 def _in_order(pool, function, items, ahead):
