@@ -1,20 +1,12 @@
-# Memory for data of one's own, and where weights come from.
+# Memory for data of one's own, and for weights.
 
-from wtrak.geometry.catalogue import megabytes_of, published_source, published_weights
+from wtrak.geometry.catalogue import megabytes_of
 
 
 def folder_megabytes(name):
     """Memory in MB to read a folder of images: two copies of all of them while they are written."""
     side = config["datasets"][name]["side"]
     return 1000 + len(plan.folder_listing(name)) * 2 * 3 * side**2 // 10**6
-
-
-def weights_sources(name):
-    """Sources of a backbone's weights, in the order in which to try them."""
-    block = config["backbones"][name]
-    if published_weights(block["architecture"], block["weights"]):
-        return [published_source(block["architecture"], block["weights"])]
-    return config["data"]["sources"].get(block["weights"], [])
 
 
 def weights_megabytes(name):
