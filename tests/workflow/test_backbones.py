@@ -72,7 +72,7 @@ REFUSED = {
     ),
     "a transformer at another size": (
         "experiments.mine.image_size",
-        "vit_b_16 takes images of 224 px alone with these weights, not 32; write 224 or published",
+        "224 px alone, the crop of its preprocessing, not 32; write 224 or published",
         {"architecture": "vit_b_16", "image_size": 32},
     ),
     "images that are too small": (
