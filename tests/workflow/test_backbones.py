@@ -9,6 +9,7 @@ import yaml
 import settings
 from conftest import QUICK, REPOSITORY, snakemake
 from wtrak_plan.configuration import problems_of
+from wtrak_plan.experiments import Plan
 from wtrak_plan.references import missing_timm
 
 
@@ -71,7 +72,7 @@ REFUSED = {
     ),
     "a transformer at another size": (
         "experiments.mine.image_size",
-        "vit_b_16 takes images of 224 px alone with these weights, not 32; write 224 or published",
+        "224 px alone, the crop of its preprocessing, not 32; write 224 or published",
         {"architecture": "vit_b_16", "image_size": 32},
     ),
     "images that are too small": (
@@ -124,6 +125,17 @@ def test_timm_is_asked_for_where_torch_is(monkeypatch):
 def test_absent_packages_are_found_absent():
     """If it failed, the test before this one would not tell how find_spec answers."""
     assert find_spec("torch") and find_spec("a_package_of_no_name") is None
+
+
+def test_weights_come_from_where_the_configuration_says():
+    """If it failed, a backbone would get weights of another origin."""
+    block = {"architecture": "vit_b_16", "weights": "IMAGENET1K_SWAG_LINEAR_V1"}
+    (source,) = Plan(with_backbone(**block)).weights_sources("mine")
+    assert source["url"] == "https://download.pytorch.org/models/vit_b_16_lc_swag-4e70ced5.pth"
+    assert source["sha256"] == "4e70ced5" and "not for commercial use" in source["notice"]
+    config = with_backbone(architecture="resnet18", weights="resnet18")
+    assert Plan(config).weights_sources("mine") == config["data"]["sources"]["resnet18"]
+    assert Plan(config).weights_sources("untrained") == []
 
 
 @pytest.mark.slow

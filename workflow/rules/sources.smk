@@ -120,7 +120,7 @@ rule backbone:
         weights=lambda w: config["backbones"][w.backbone]["weights"],
         seed=lambda w: config["backbones"][w.backbone]["seed"],
         preprocessing=lambda w: stable(config["backbones"][w.backbone].get("preprocessing", {})),
-        sources=lambda w: stable(weights_sources(w.backbone)),
+        sources=lambda w: stable(plan.weights_sources(w.backbone)),
     message:
         "Fetch and check the backbone {wildcards.backbone}"
     script:

@@ -2,10 +2,12 @@
 
 import hashlib
 
+from wtrak.geometry.catalogue import published_source, published_weights
 from wtrak.sources.image_files import find_images
 
 # Keys of a dataset that hold paths on this machine.
 LOCAL = ("path", "test_path", "corrections")
+
 # Separates the name of an experiment from the name of its variation.
 VARIED = "__"
 
@@ -241,6 +243,13 @@ class Plan:
         """Path of the human labels of an experiment's dataset, in a list; empty without any."""
         known = self.setting(wildcards, "dataset") == self.config["human_labels"]["dataset"]
         return ["results/human_labels.safetensors"] if known else []
+
+    def weights_sources(self, name):
+        """Sources of a backbone's weights, in the order in which to try them."""
+        block = self.config["backbones"][name]
+        if published_weights(block["architecture"], block["weights"]):
+            return [published_source(block["architecture"], block["weights"])]
+        return self.config["data"]["sources"].get(block["weights"], [])
 
     # --- provenance ---
 

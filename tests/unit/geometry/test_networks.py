@@ -16,7 +16,7 @@ from wtrak.geometry.backbone import (
     build_backbone,
     forward_activations,
 )
-from wtrak.geometry.catalogue import Preprocessing
+from wtrak.geometry.catalogue import ARCHITECTURES, Preprocessing
 from wtrak.geometry.networks import (
     check_side,
     default_preprocessing,
@@ -184,6 +184,24 @@ def test_network_without_a_graph_stays_as_it_is():
 
 
 # --- the last layer ---
+
+
+@pytest.mark.slow
+# The other RegNets compute their widths with torch when they are built, and so cannot be built
+# without weights; this one is the smallest.
+@pytest.mark.parametrize(
+    "architecture",
+    [name for name in ARCHITECTURES if "regnet" not in name] + ["regnet_x_400mf"],
+)
+def test_every_classifier_of_torchvision_ends_with_a_linear_layer(architecture):
+    """If it failed, a name of the catalogue could not be used as a backbone."""
+    with torch.device("cpu" if "regnet" in architecture else "meta"):
+        model = network(architecture)
+    layers = [name for name, layer in model.named_modules() if not list(layer.children())]
+    last = last_linear(architecture, model)
+    assert last == layers[-1] and model.get_submodule(last).out_features == 1000
+    preprocessing = default_preprocessing(architecture, "untrained")
+    check_side(architecture, model, preprocessing.crop)
 
 
 class Scaled(nn.Module):

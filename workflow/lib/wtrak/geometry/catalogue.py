@@ -284,7 +284,7 @@ def size_problem(architecture, preprocessing, image_size):
         return f"{architecture} takes images of {smallest} px or more, not {side}"
     if architecture.startswith(_ONE_SIZE) and side != preprocessing.crop:
         return (
-            f"{architecture} takes images of {preprocessing.crop} px alone with these weights, not "
-            f"{side}; write {preprocessing.crop} or published"
+            f"{architecture} takes images of {preprocessing.crop} px alone, the crop of its "
+            f"preprocessing, not {side}; write {preprocessing.crop} or published"
         )
     return None
