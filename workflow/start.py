@@ -6,9 +6,9 @@ arguments of a command, without a shell.
 
     python workflow/start.py SNAKEMAKE ARGUMENT…
 
-DATA is a folder of images. MIRROR is a folder with downloads. CORES is a number or `all`. ARGS
-holds further arguments. They are split into words as a shell does, with quotes and backslashes, but
-nothing is expanded.
+DATA is a folder of images, a list of images, or features. MIRROR is a folder with downloads. CORES
+is a number or `all`. ARGS holds further arguments. They are split into words as a shell does, with
+quotes and backslashes, but nothing is expanded.
 """
 
 import os
@@ -69,7 +69,7 @@ def command(arguments, environment):
     """
     with_data = "suspects" in arguments
     if with_data and not environment.get("DATA"):
-        raise ValueError("Say where the images are: make suspects DATA=/path/to/folder")
+        raise ValueError("Say where the data are: make suspects DATA=/path/to/folder/or/file")
     try:
         words = shlex.split(environment.get("ARGS", ""))
     except ValueError as error:

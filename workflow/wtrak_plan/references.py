@@ -1,8 +1,6 @@
 """Find mistakes that a schema cannot see: names that do not exist, and values that do not fit."""
 
-from pathlib import Path
-
-from wtrak_plan import paper
+from wtrak_plan import own_data, paper
 from wtrak_plan.experiments import Plan
 
 # Tables that scikit-learn ships; tasks for convex models may use them.
@@ -40,7 +38,7 @@ def _range(key, bounds):
 
 
 def _data(config):
-    """Check that folders exist, that sources of datasets have a format, and of weights none."""
+    """Check data of one's own, and that sources of datasets have a format, and of weights none."""
     formats = {
         name: ["format" in source for source in sources]
         for name, sources in config["data"]["sources"].items()
@@ -55,10 +53,8 @@ def _data(config):
                     "give the experiment another name"
                 )
     for name, block in blocks.items():
-        for key in ("path", "test_path"):
-            if not Path(block.get(key, ".")).is_dir():
-                yield f"{name}.{key}: there is no folder {block[key]!r}"
         if "kind" in block:
+            yield from own_data.problems_of(name, block)
             continue
         key = f"{name}.source"
         yield from _missing(config, key, block["source"], "data.sources")
@@ -146,7 +142,7 @@ def _removal(config):
     retraining = config["retraining"]
     yield from _missing(config, "retraining.dataset", retraining["dataset"], "datasets")
     if "kind" in config["datasets"].get(retraining["dataset"], {}):
-        yield f"retraining.dataset: {retraining['dataset']!r} is a folder of images"
+        yield f"retraining.dataset: {retraining['dataset']!r} is data of your own"
     parts, count = retraining["subsets"]["parts"], retraining["subsets"]["count"]
     if parts > count:
         yield f"retraining.subsets.parts: {parts} is more than count, {count}"

@@ -1,4 +1,4 @@
-"""Find training images that are copies of one another, exactly or nearly."""
+"""Find training examples that are copies of one another, exactly or nearly."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,8 @@ import pandas as pd
 from wtrak.job.experiment import training_subset
 from wtrak.job.io import load_arrays, load_metadata, save_arrays, write_csv
 from wtrak.job.runtime import run, say, select_device
-from wtrak.labels.duplicates import find_copies
+from wtrak.job.shown import shown_columns
+from wtrak.labels.duplicates import Copies, exact_copies, find_copies
 
 
 def table_of(copies, index, labels, classes, **columns):
@@ -45,19 +46,20 @@ def main(smk):
     about = load_metadata(smk.input.dataset)
     rows = training_subset(len(features), smk.params.n_train, smk.params.subset_seed)
     labels = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"][rows].astype(np.int64)
-    copies = find_copies(
-        features[rows],
-        smk.params.cosine,
-        block_size=smk.params.block_size,
-        device=select_device(smk.params.device),
-    )
-    columns = {}
-    if "files" in about:
-        columns["path"] = np.array(about["files"], dtype=object)[rows]
-    table = table_of(copies, rows, labels, about["classes"], **columns)
+    if smk.params.cosine == "exact":
+        copies = Copies.of(exact_copies(features[rows]))
+    else:
+        copies = find_copies(
+            features[rows],
+            smk.params.cosine,
+            block_size=smk.params.block_size,
+            device=select_device(smk.params.device),
+        )
+    shown = shown_columns(smk.input.dataset, rows)
+    table = table_of(copies, rows, labels, about["classes"], **shown)
     groups = table.drop_duplicates("group")
     say(
-        f"{len(table):,} of {len(rows):,} images are copies, in {len(groups):,} groups; "
+        f"{len(table):,} of {len(rows):,} examples are copies, in {len(groups):,} groups; "
         f"{int(groups['labels_differ'].sum()):,} groups have more than one label"
     )
     save_arrays(smk.output.groups, {"groups": copies.groups, "train_index": rows.astype(np.int64)})

@@ -6,6 +6,7 @@ from wtrak.geometry.gradients import append_constant
 from wtrak.geometry.head import logits
 from wtrak.job.io import load_arrays, load_metadata, write_csv
 from wtrak.job.runtime import run, say, select_device
+from wtrak.job.shown import shown_columns
 from wtrak.labels.detectors import self_influence
 from wtrak.labels.duplicates import Copies
 from wtrak.labels.head_scores import cross_entropy, gradients_at
@@ -28,9 +29,7 @@ def main(smk):
     unseen = out_of_fold_logits(
         weight, activations, labels, folds, smk.params.recipe, device, rng, copies.groups
     ).astype(np.float64)
-    also = {}
-    if "files" in about:
-        also["path"] = np.array(about["files"], dtype=object)[rows]
+    also = shown_columns(smk.input.dataset, rows)
     if smk.input.human_labels:
         people = load_arrays(smk.input.human_labels[0], ["aggre"])["aggre"][rows]
         also["people_label"] = np.array(about["classes"], dtype=object)[people]
@@ -49,7 +48,7 @@ def main(smk):
         **also,
     )
     differ = (frame["given_label"] != frame["suggested_label"]).sum()
-    say(f"another label is suggested for {differ:,} of {len(frame):,} images")
+    say(f"another label is suggested for {differ:,} of {len(frame):,} examples")
     write_csv(smk.output[0], frame)
 
 

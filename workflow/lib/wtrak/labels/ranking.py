@@ -48,7 +48,7 @@ def suspects(index, given, scores, out_of_fold, classes, rank_by, **also):
 
 def read_suspects(path):
     """Read a table of `suspects` from its CSV file. Names of classes and files stay text."""
-    words = ("given_label", "suggested_label", "true_label", "people_label", "path")
+    words = ("given_label", "suggested_label", "true_label", "people_label", "id", "text", "path")
     # `write_csv` does not quote carriage returns, so only line feeds may end a row.
     return pd.read_csv(
         path, dtype=dict.fromkeys(words, str), keep_default_na=False, lineterminator="\n"
