@@ -20,6 +20,14 @@ def settled(block):
     return {key: value for key, value in block.items() if key not in _OF_FEATURES}
 
 
+def are_features(block):
+    """Whether the block of a dataset leads to features; False if it leads to nothing."""
+    try:
+        return "kind" in block and settled(block)["kind"] == "features"
+    except WtrakError:
+        return False
+
+
 def problems_of(key, block):
     """Yield a sentence for each path of a block that leads to no data of its kind.
 

@@ -70,6 +70,8 @@ def _data(config):
     yield from _missing(config, "human_labels.dataset", human["dataset"], "datasets")
     for name in config["ood"]["datasets"]:
         yield from _missing(config, "ood.datasets", name, "datasets")
+        if own_data.are_features(config["datasets"].get(name, {})):
+            yield f"ood.datasets: {name!r} holds features; foreign inputs are images"
 
 
 def _same_labels(section, labels):
@@ -124,6 +126,8 @@ def _convex(config):
         yield from _missing(config, key, task["data"], "datasets", EMBEDDED_TABLES)
         if task["data"] in config["datasets"] and not {"classes", "pool"} <= set(task):
             yield f"{key}: {task['data']!r} holds images, for which classes and pool are needed"
+        if own_data.are_features(config["datasets"].get(task["data"], {})):
+            yield f"{key}: {task['data']!r} holds features; images are taken, and tables by name"
     if config["wrif"]["run"] != "all":
         for name in config["wrif"]["run"]:
             yield from _missing(config, "wrif.run", name, "wrif.tasks")
@@ -152,7 +156,12 @@ def _removal(config):
 
 def _claims(config):
     for name, stand_in in config["claims"]["stand_ins"].items():
-        yield from _missing(config, f"claims.stand_ins.{name}", stand_in, "experiments")
+        key = f"claims.stand_ins.{name}"
+        yield from _missing(config, key, stand_in, "experiments")
+        dataset = config["experiments"].get(stand_in, {}).get("dataset", "")
+        block = dataset if isinstance(dataset, dict) else config["datasets"].get(dataset, {})
+        if own_data.are_features(block):
+            yield f"{key}: {stand_in!r} is on features; claims are judged on images"
     for claim in paper.claims():
         if claim["rule"] not in config["claims"]["rules"]:
             yield f"claims.rules: {claim['rule']!r} is missing; the claim {claim['id']} needs it"

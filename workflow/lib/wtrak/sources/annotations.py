@@ -12,6 +12,8 @@ SHOWN = ("id", "text", "path")
 COLUMNS = ("label", "split", *SHOWN)
 # Number of rows, columns or names that a message lists.
 _LISTED = 5
+# Up to half as many classes are no sign that the labels are none.
+_FEW = 20
 # A longer text is cut in lists.
 _TEXT_LENGTH = 200
 
@@ -176,8 +178,9 @@ def check_classes(where, labels):
     Raises
     ------
     WtrakError
-        If there are fewer than two rows or classes, more classes than half the rows, or names of
-        classes that differ only in spaces at their ends or in how Unicode writes an accent.
+        If there are fewer than two rows or classes, more than ten classes and more than half the
+        rows, or names of classes that differ only in spaces at their ends or in how Unicode writes
+        an accent.
     """
     if len(labels) < 2:
         raise WtrakError(
@@ -198,7 +201,7 @@ def check_classes(where, labels):
                 f"{where}: the classes {' and '.join(map(ascii, names))} differ only in spaces or "
                 "in how an accent is written; give them one name"
             )
-    if 2 * len(classes) > len(labels):
+    if 2 * len(classes) > max(len(labels), _FEW):
         raise WtrakError(
             f"{where}: {len(labels):,} training rows have {len(classes):,} different labels, for "
             f"example {', '.join(map(repr, sorted(classes)[:3]))}; a label is a class that several "

@@ -20,7 +20,7 @@ FEATURE_NAMES, LABEL_NAMES = ("features", "X", "embeddings"), ("labels", "y", "l
 FOLDER_ARRAY = "features.npy"
 LABEL_FILES = ("labels.npy", "labels.csv", "labels.parquet", "labels.txt")
 # Bytes of features, as float64, that are held at a time.
-_BLOCK_BYTES = 16 * 1024**2
+_BLOCK_BYTES = 8 * 1024**2
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ before the first job, when little time is to be spent.
 import csv
 import itertools
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,10 +141,10 @@ def _is_number(cell):
 def _csv_batches(path, text, numbers, rows):
     import pandas as pd
 
+    # All columns, because pandas would not notice a line with too many cells if some were left out.
     options = {
         "sep": _delimiter(path),
         "encoding": "utf-8-sig",
-        "usecols": [*text, *numbers],
         "index_col": False,
         "keep_default_na": False,
         "low_memory": False,
@@ -152,7 +153,7 @@ def _csv_batches(path, text, numbers, rows):
     try:
         with pd.read_csv(
             path,
-            dtype=dict.fromkeys(text, "object") | dict.fromkeys(numbers, "float64"),
+            dtype=defaultdict(lambda: "object", dict.fromkeys(numbers, "float64")),
             na_values=dict.fromkeys(numbers, _MISSING),
             **options,
         ) as parts:
@@ -182,7 +183,7 @@ def _name_the_cell(path, numbers, options):
     """Raise an error that names the first cell of a column of numbers that is none."""
     import pandas as pd
 
-    with pd.read_csv(path, dtype="object", **(options | {"usecols": numbers})) as parts:
+    with pd.read_csv(path, dtype="object", **options) as parts:
         for part in parts:
             for name in numbers:
                 wrong = [
