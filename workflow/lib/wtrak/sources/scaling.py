@@ -118,7 +118,17 @@ def survey(path, test_path=None, scale="auto"):
     WtrakError
         If a label, a feature or an id is missing, wrong or not finite; it names rows and columns.
     """
-    source = open_features(path)
+    return survey_of(open_features(path), test_path and open_features(test_path), scale)
+
+
+def survey_of(source, other=None, scale="auto"):
+    """`survey` of one or two opened files.
+
+    Parameters
+    ----------
+    source, other : FeatureFile
+        The second holds test rows.
+    """
     annotations, moments = _read_once(source)
     is_train = np.zeros(len(annotations.labels), bool)
     is_train[annotations.rows_of("train")] = True
@@ -126,11 +136,10 @@ def survey(path, test_path=None, scale="auto"):
     tested = [annotations.labels[row] for row in np.flatnonzero(~is_train)]
     check_classes(source.path, training)
     sources, where = [(source, is_train)], source.path
-    if test_path:
-        check_one_split(source.path, annotations.split is not None, test_path)
-        other = open_features(test_path)
+    if other:
+        check_one_split(source.path, annotations.split is not None, other.path)
         _check_same_columns(source, other)
-        check_one_split(other.path, other.has_split, test_path)
+        check_one_split(other.path, other.has_split, other.path)
         tested, where = _read_once(other)[0].labels, other.path
         sources.append((other, np.zeros(len(tested), bool)))
     classes = class_names(training)
