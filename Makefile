@@ -28,7 +28,7 @@ endif
 help:
 	@echo "make quick      the whole workflow on embedded data, with report: a few minutes, no download"
 	@echo "make reproduce  the paper's setting on real CIFAR-10 (snakemake --cores all)"
-	@echo "make suspects DATA=/folder   find labels of your own images that look wrong"
+	@echo "make suspects DATA=/folder   find labels of your own data that look wrong (docs/own-data.md)"
 	@echo "make report     HTML report of the full run"
 	@echo "make publish    copy the full run's figures, tables and provenance to results/published"
 	@echo "make test       every test; make test-fast leaves out those that run the workflow"
@@ -59,10 +59,10 @@ reproduce: $(READY)
 suspects: $(READY)
 	$(START) suspects --profile profiles/suspects --workflow-profile none --quiet host reason
 	@echo
-	@echo "All images, the most suspicious first: runs/suspects/results/suspects/own/suspects.csv"
-	@echo "Images that are copies:                runs/suspects/results/copies/own.csv"
-	@echo "The first of them as pictures:         runs/suspects/results/figures/gallery_own.svg"
-	@echo "Files that could not be used:          runs/suspects/results/datasets/own.skipped.csv"
+	@echo "All examples, the most suspicious first:  runs/suspects/results/suspects/own/suspects.csv"
+	@echo "Examples that are copies:                 runs/suspects/results/copies/own.csv"
+	@echo "Of images, the first of them as pictures: runs/suspects/results/figures/gallery_own.svg"
+	@echo "Of images, files that could not be used:  runs/suspects/results/datasets/own.skipped.csv"
 
 report: $(READY)
 	$(SNAKEMAKE) --report results/report.html
