@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from wtrak.errors import WtrakError
-from wtrak.sources.image_list import image_paths
-from wtrak.sources.user_data import kind_of, outline_of
+from wtrak.sources.user_data import image_paths, kind_of, outline_of
 
 IMAGES = ("image_folder", "image_list")
 # Settings of features and what they are by default. Images have a side instead.

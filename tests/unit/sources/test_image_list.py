@@ -10,7 +10,7 @@ from chain import call
 from wtrak.errors import WtrakError
 from wtrak.job.io import load_arrays, load_metadata, read_json
 from wtrak.job.shown import shown_columns
-from wtrak.sources.image_list import image_paths, read_image_list, read_list
+from wtrak.sources.image_list import read_image_list, read_list
 
 LABELS = ["cat", "dog", "01", "cat", "dog", "01"]
 
@@ -49,14 +49,6 @@ def test_rows_become_images_in_their_order(tmp_path, frame, name):
     assert [found.classes[k] for k in found.labels["train"]] == LABELS
     assert found.shown == {"id": frame["id"].tolist(), "path": frame["path"].tolist()}
     assert len(found.images["test"]) == len(found.labels["test"]) == 0 and found.skipped == []
-
-
-def test_paths_begin_in_the_folder_of_the_list(tmp_path, frame, monkeypatch):
-    """Which images are read would depend on where the command is given."""
-    path = write_list(tmp_path, frame)
-    monkeypatch.chdir(tmp_path.parent)
-    assert image_paths(path)[2] == tmp_path / "images" / "2.png"
-    assert all(file.is_file() for file in image_paths(path))
 
 
 def test_images_that_cannot_be_read_are_listed(tmp_path, frame):

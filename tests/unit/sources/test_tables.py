@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from wtrak.errors import WtrakError
-from wtrak.sources.tables import batches, header_of
+from wtrak.sources.tables import batches, header_of, text_column
 
 TEXT = 'label,a,b,id\n01,1,2.5,NA\nNA,-3e2,,x\n"a,b",inf,NA,"two\nlines"\n'
 NUMBERS = np.array([[1, 2.5], [-300, np.nan], [np.inf, np.nan]])
@@ -40,6 +40,7 @@ def test_cells_are_read_as_they_stand(tmp_path, rows, delimiter, encoding):
     values, columns = read(path, ["label", "id"], rows=rows)
     np.testing.assert_array_equal(values, NUMBERS)
     assert columns == {"label": ["01", "NA", "a,b"], "id": ["NA", "x", "two\nlines"]}
+    assert columns == {name: text_column(path, name) for name in columns}
 
 
 def test_columns_come_in_the_order_that_is_asked_for(tmp_path):
@@ -51,7 +52,13 @@ def test_columns_come_in_the_order_that_is_asked_for(tmp_path):
 def test_an_empty_label_is_missing(tmp_path):
     """It would be a class of its own."""
     _, columns = read(written(tmp_path, 'a,label\n1,\n2,""\n3, \n'), numbers=["a"])
-    assert columns["label"] == ["", "", " "]
+    assert columns["label"] == ["", "", " "] == text_column(tmp_path / "x.csv", "label")
+
+
+def test_empty_lines_are_no_rows(tmp_path):
+    """Labels after one would belong to other rows."""
+    path = written(tmp_path, "a,label\n1,x\n\n2,y\n\n")
+    assert read(path, numbers=["a"])[1]["label"] == ["x", "y"] == text_column(path, "label")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +145,7 @@ def test_parquet_is_read_like_csv(tmp_path):
     values, columns = read(path, ["label", "kind", "number"], ["c", "a", "b"])
     np.testing.assert_array_equal(values, [[1, 1, 1], [0, 2, np.nan], [1, 3, 3]])
     expected = {"label": ["01", None, "c"], "kind": ["x", "y", "x"], "number": [7, 8, 9]}
-    assert columns == expected
+    assert columns == expected == {name: text_column(path, name) for name in columns}
 
 
 def test_damaged_parquet_is_refused(tmp_path):

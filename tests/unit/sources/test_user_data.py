@@ -9,7 +9,7 @@ import pytest
 
 from wtrak.errors import WtrakError
 from wtrak.sources import features, user_data
-from wtrak.sources.user_data import KINDS, kind_of, outline_of
+from wtrak.sources.user_data import KINDS, image_paths, kind_of, outline_of
 
 
 def written(folder, text, name="x.csv"):
@@ -111,6 +111,13 @@ def test_an_outline_knows_rows_and_split(tmp_path):
     ]
 
 
+def test_paths_of_a_list_begin_in_its_folder(tmp_path, monkeypatch):
+    """Which images are watched would depend on where the command is given."""
+    path = written(tmp_path, "label,path\nx,a/b.png\ny,/c.png\nz,\n")
+    monkeypatch.chdir("/")
+    assert image_paths(path) == [tmp_path / "a/b.png", Path("/c.png"), tmp_path]
+
+
 def test_a_folder_that_may_not_be_opened_is_named(tmp_path, monkeypatch):
     """A user would read a traceback."""
 
@@ -135,8 +142,9 @@ def test_a_table_is_told_without_what_takes_long_to_import(tmp_path):
     text = f"""
 import sys
 sys.path.insert(0, {str(library)!r})
-from wtrak.sources.user_data import kind_of, outline_of
+from wtrak.sources.user_data import image_paths, kind_of, outline_of
 outline_of({str(path)!r}, kind_of({str(path)!r}))
+image_paths({str(path)!r})
 print({{"numpy", "pandas", "torch", "pyarrow", "PIL"}} & set(sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)

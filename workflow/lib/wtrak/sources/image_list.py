@@ -48,17 +48,6 @@ class ImageList:
     skipped: list
 
 
-def image_paths(path):
-    """The images that a list names, as a list of Path; relative ones are beside the list.
-
-    An empty path leads to the folder of the list, which is no image.
-    """
-    folder, names = Path(path).parent, []
-    for _, columns in batches(path, ["path"], [], _ROWS):
-        names += as_texts(path, "path", columns["path"])
-    return [folder / name for name in names]
-
-
 def read_list(path):
     """The columns of a list of images, as `annotations.Annotations`.
 

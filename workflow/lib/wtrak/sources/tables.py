@@ -17,6 +17,8 @@ from wtrak.sources.annotations import COLUMNS, rows_in_words
 CSV, PARQUET = (".csv", ".tsv"), (".parquet", ".pq")
 TABLES = (*CSV, *PARQUET)
 _DELIMITERS = ",;\t"
+# Rows of Parquet that are read at a time for one column.
+_ROWS = 2**16
 # Rows of a CSV file that tell which of its columns are numbers.
 _LOOKED_AT = 100
 # Limit for one cell of a CSV file, in characters.
@@ -67,6 +69,29 @@ def header_of(path):
     if twice:
         raise WtrakError(f"{path} has more than one column {twice[0]!r}; name each by itself")
     return header
+
+
+def text_column(path, name):
+    """One column of a table as a list, like the text of `batches`; without pandas for CSV.
+
+    Raises
+    ------
+    WtrakError
+        If the file is damaged.
+    """
+    path = Path(path)
+    if path.suffix.lower() in PARQUET:
+        return [
+            cell for _, part in _parquet_batches(path, [name], [], _ROWS) for cell in part[name]
+        ]
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=_delimiter(path))
+            place = next(reader).index(name)
+            # Empty lines are no rows.
+            return [row[place] if place < len(row) else "" for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise WtrakError(f"{path} is no readable CSV in UTF-8 ({error})") from error
 
 
 def batches(path, text, numbers, rows):

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wtrak.errors import WtrakError
-from wtrak.sources.tables import TABLES, header_of
+from wtrak.sources.annotations import as_texts
+from wtrak.sources.tables import TABLES, header_of, text_column
 
 KINDS = ("image_folder", "image_list", "features")
 _ARRAYS = (".npy", ".npz")
@@ -107,3 +108,12 @@ def outline_of(path, kind):
     if missing:
         raise WtrakError(f"{path} has no column {' and no column '.join(missing)}; {TAKEN}")
     return Outline(kind, header.most_rows, "split" in header.names, (path,))
+
+
+def image_paths(path):
+    """The images that a list names, as a list of Path; relative ones are beside the list.
+
+    An empty path leads to the folder of the list, which is no image.
+    """
+    names = as_texts(path, "path", text_column(path, "path"))
+    return [Path(path).parent / name for name in names]
