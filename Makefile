@@ -34,7 +34,7 @@ endif
 help:
 	@echo "make quick      the whole workflow on embedded data, with report: a few minutes, no download"
 	@echo "make reproduce  the paper's setting on real CIFAR-10 (snakemake --cores all)"
-	@echo "make suspects DATA=/folder   find labels of your own images that look wrong; results in runs/<folder>"
+	@echo "make suspects DATA=/folder/or/file   find labels of your own data that look wrong; results in runs/<name>"
 	@echo "make report     HTML report of the full run"
 	@echo "make publish    copy the full run's figures, tables and provenance to results/published"
 	@echo "make test       every test; make test-fast leaves out those that run the workflow"

@@ -18,7 +18,7 @@ include: "workflow/rules/checks.smk"
 
 check_profile()
 stop(configuration.problems_of(config))
-configuration.name_folders(config)
+configuration.name_own_data(config)
 check_sizes(config)
 
 

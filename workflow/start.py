@@ -6,10 +6,10 @@ arguments of a command, without a shell.
 
     python workflow/start.py SNAKEMAKE ARGUMENT…
 
-DATA is a folder of images. NAME is the name of its folder of results, by default the name of DATA.
-CORRECTIONS is a file of corrected labels. MIRROR is a folder with downloads. CORES is a number or
-`all`. ARGS holds further arguments. They are split into words as a shell does, with quotes and
-backslashes, but nothing is expanded.
+DATA is a folder of images, a list of images, or features. NAME is the name of the folder of results,
+by default that of DATA. CORRECTIONS is a file of corrected labels. MIRROR is a folder with
+downloads. CORES is a number or `all`. ARGS holds further arguments. They are split into words as a
+shell does, with quotes and backslashes, but nothing is expanded.
 """
 
 import json
@@ -136,7 +136,7 @@ def command(arguments, environment):
     """
     with_data = "suspects" in arguments
     if with_data and not environment.get("DATA"):
-        raise ValueError("Say where the images are: make suspects DATA=/path/to/folder")
+        raise ValueError("Say where the data are: make suspects DATA=/path/to/folder/or/file")
     words = further_words(environment)
     # In one word, so that a value that begins with a dash is not taken for an option.
     own = [f"--cores={environment.get('CORES') or 'all'}"]

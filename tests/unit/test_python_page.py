@@ -13,8 +13,10 @@ PAGE = (REPOSITORY / "docs" / "python.md").read_text("utf-8")
 CODE = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.S | re.M)
 
 
-def test_the_example_gives_what_is_shown():
+def test_the_example_gives_what_is_shown(tmp_path, monkeypatch):
     """A reader who copies it would get an error, or other numbers."""
+    # It writes a file.
+    monkeypatch.chdir(tmp_path)
     examples = doctest.DocTestParser().get_doctest("\n".join(CODE), {}, "python.md", None, 0)
     assert len(CODE) > 4
     assert len(examples.examples) > 12
@@ -24,7 +26,7 @@ def test_the_example_gives_what_is_shown():
     assert not runner.summarize(verbose=False).failed, "".join(report)
 
 
-@pytest.mark.parametrize("name", ["Attributor", "LinearHead"])
+@pytest.mark.parametrize("name", ["Attributor", "LinearHead", "read_dataset"])
 def test_signatures_and_methods_are_the_present_ones(name):
     """A reader would call a method with arguments that it does not have."""
     public = getattr(wtrak, name)

@@ -66,6 +66,7 @@ def problems(changes, base=None, folder=()):
         "removal": some(config["removal"]["experiments"]),
         "tasks": [*config["wrif"]["tasks"]] if run == "all" else run,
         "share": 0.687,
+        "own_rows": {},
     }
     return size_problems(config, plan, lambda name: dict(folder))
 

@@ -195,8 +195,8 @@ def test_settings_are_added_to_those_of_the_further_arguments(project, option):
 @pytest.mark.parametrize(
     ("target", "variables", "message"),
     [
-        ("suspects", {}, b"Say where the images are: make suspects DATA="),
-        ("suspects", {"DATA": ""}, b"Say where the images are: make suspects DATA="),
+        ("suspects", {}, b"Say where the data are: make suspects DATA="),
+        ("suspects", {"DATA": ""}, b"Say where the data are: make suspects DATA="),
         ("reproduce", {"ARGS": "'open"}, b"ARGS cannot be split into words: No closing quotation"),
     ],
 )

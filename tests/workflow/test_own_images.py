@@ -255,7 +255,7 @@ def test_with_test_images_the_whole_chain_is_planned(looked):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        ("missing", "experiments.own.dataset.path: there is no folder"),
+        ("missing", "experiments.own.dataset.path: there is no file or folder"),
         ("empty class", "the sub-folder fish holds no image that can be read"),
         ("one class", "has only the class one"),
         ("one image", "holds only one image"),

@@ -22,6 +22,7 @@ def check_sizes(config):
         "removal": plan.removal_experiments(),
         "tasks": plan.tasks(),
         "share": paper.share_certified(),
+        "own_rows": plan.own_rows(),
     }
     problems = dataset_sizes.size_problems(config, asked, plan.folder_listing)
     stop(list(dict.fromkeys(problems)))

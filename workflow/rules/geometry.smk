@@ -302,10 +302,14 @@ rule ood:
 
 rule fig3_ood:
     input:
-        ood=plan.of_experiments("results/experiments/{experiment}/ood.csv"),
+        ood=of_images("results/experiments/{experiment}/ood.csv"),
         provenance=records_with_foreign(),
     output:
-        **figure("fig3_ood", "Fig. 3: the out-of-distribution barrier"),
+        **figure(
+            "fig3_ood",
+            "Fig. 3: the out-of-distribution barrier",
+            when=plan.with_images(plan.experiments()),
+        ),
     log:
         "results/logs/fig3_ood.log",
     benchmark:
@@ -314,8 +318,8 @@ rule fig3_ood:
         "../../envs/wtrak.yaml"
     params:
         code=code("geometry/fig3_ood.py"),
-        experiments=plan.experiments(),
-        labels=plan.labels(plan.experiments()),
+        experiments=plan.with_images(plan.experiments()),
+        labels=plan.labels(plan.with_images(plan.experiments())),
         neighbours=config["ood"]["neighbours"],
         notice=config["notice"],
     message:
@@ -326,10 +330,14 @@ rule fig3_ood:
 
 rule ood_table:
     input:
-        ood=plan.of_experiments("results/experiments/{experiment}/ood.csv"),
+        ood=of_images("results/experiments/{experiment}/ood.csv"),
         provenance=records_with_foreign(),
     output:
-        **table("ood_table", "The out-of-distribution barrier"),
+        **table(
+            "ood_table",
+            "The out-of-distribution barrier",
+            when=plan.with_images(plan.experiments()),
+        ),
     log:
         "results/logs/ood_table.log",
     benchmark:
@@ -338,8 +346,8 @@ rule ood_table:
         "../../envs/wtrak.yaml"
     params:
         code=code("geometry/ood_table.py"),
-        experiments=plan.experiments(),
-        labels=plan.labels(plan.experiments()),
+        experiments=plan.with_images(plan.experiments()),
+        labels=plan.labels(plan.with_images(plan.experiments())),
         notice=config["notice"],
     message:
         "Write the table: self-influence and distance of foreign inputs"

@@ -15,14 +15,15 @@ SUSPECTS = expand(
     experiment=plan.chosen_experiments(),
 ) + expand(
     ["results/datasets/{dataset}.skipped.csv", "results/datasets/{dataset}.quality.csv"],
-    dataset=plan.chosen_folders(),
+    dataset=plan.chosen_own_images(),
 )
 GALLERIES = expand(
     "results/figures/{figure}.{format}",
     figure=[
-        *expand("gallery_{experiment}", experiment=plan.chosen_experiments()),
+        *expand("gallery_{experiment}", experiment=plan.with_images(plan.chosen_experiments())),
         *expand(
-            "noisy_gallery_{experiment}", experiment=plan.noisy(config["label_noise"]["figure"])
+            "noisy_gallery_{experiment}",
+            experiment=plan.with_images(plan.noisy(config["label_noise"]["figure"])),
         ),
     ],
     format=["svg", "pdf"],
@@ -52,11 +53,11 @@ rule copies:
         code=code("labels/copies.py"),
         n_train=lambda w: plan.setting(w, "n_train"),
         subset_seed=lambda w: plan.setting(w, "subset_seed"),
-        cosine=config["copies"]["cosine"],
+        cosine=plan.copies_cosine,
         block_size=config["compute"]["block_size"],
         device=config["compute"]["device"],
     message:
-        "Find copies among the training images of {wildcards.experiment}"
+        "Find copies among the training examples of {wildcards.experiment}"
     script:
         "../scripts/labels/copies.py"
 

@@ -1,4 +1,4 @@
-# Datasets, folders of images, human labels and backbone weights.
+# Datasets, data of one's own, human labels and backbone weights.
 
 
 include: "lookups/sources.smk"
@@ -13,7 +13,7 @@ rule dataset:
     benchmark:
         "results/benchmarks/dataset/{dataset}.tsv"
     wildcard_constraints:
-        dataset=either(name for name in config["datasets"] if name not in plan.folders()),
+        dataset=either(name for name in config["datasets"] if name not in plan.own_datasets()),
     retries: 2
     conda:
         "../../envs/wtrak.yaml"
@@ -49,25 +49,86 @@ rule image_folder:
     benchmark:
         "results/benchmarks/image_folder/{dataset}.tsv"
     wildcard_constraints:
-        dataset=either(plan.folders()),
+        dataset=either(plan.own_datasets("image_folder")),
     conda:
         "../../envs/wtrak.yaml"
     threads: 4
     resources:
-        mem_mb=lambda w, attempt: attempt * folder_megabytes(w.dataset),
+        mem_mb=lambda w, attempt: attempt * images_megabytes(w.dataset),
         runtime=minutes(60),
     params:
         code=code("sources/image_folder.py"),
         path=lambda w: config["datasets"][w.dataset]["path"],
         test_path=lambda w: config["datasets"][w.dataset].get("test_path"),
         side=lambda w: config["datasets"][w.dataset]["side"],
-        n_files=lambda w: len(plan.files_to_read(w.dataset)),
+        n_files=lambda w: plan.n_images(w.dataset),
         # Changes with the name, size, time or readability of any file, and that of a link's file.
         content=plan.content_of,
     message:
         "Read the images of {wildcards.dataset}"
     script:
         "../scripts/sources/image_folder.py"
+
+
+rule image_list:
+    output:
+        arrays="results/datasets/{dataset}.safetensors",
+        record="results/datasets/{dataset}.json",
+        skipped="results/datasets/{dataset}.skipped.csv",
+        quality="results/datasets/{dataset}.quality.csv",
+    log:
+        "results/logs/image_list/{dataset}.log",
+    benchmark:
+        "results/benchmarks/image_list/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=either(plan.own_datasets("image_list")),
+    conda:
+        "../../envs/wtrak.yaml"
+    threads: 4
+    resources:
+        mem_mb=lambda w, attempt: attempt * images_megabytes(w.dataset),
+        runtime=minutes(60),
+    params:
+        code=code("sources/image_list.py"),
+        path=lambda w: config["datasets"][w.dataset]["path"],
+        test_path=lambda w: config["datasets"][w.dataset].get("test_path"),
+        side=lambda w: config["datasets"][w.dataset]["side"],
+        n_files=lambda w: plan.n_images(w.dataset),
+        # Changes with the list, and with the size, time or readability of any image.
+        content=plan.content_of,
+    message:
+        "Read the images that {wildcards.dataset} lists"
+    script:
+        "../scripts/sources/image_list.py"
+
+
+rule features:
+    output:
+        arrays="results/datasets/{dataset}.safetensors",
+        record="results/datasets/{dataset}.json",
+        activations="results/activations/{dataset}/features.safetensors",
+    log:
+        "results/logs/features/{dataset}.log",
+    benchmark:
+        "results/benchmarks/features/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=either(plan.own_datasets("features")),
+    conda:
+        "../../envs/wtrak.yaml"
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(60),
+    params:
+        code=code("sources/features.py"),
+        path=lambda w: config["datasets"][w.dataset]["path"],
+        test_path=lambda w: config["datasets"][w.dataset].get("test_path"),
+        scale=lambda w: config["datasets"][w.dataset]["scale"],
+        # Changes with the size or time of a file.
+        content=plan.content_of,
+    message:
+        "Read the features of {wildcards.dataset}"
+    script:
+        "../scripts/sources/features.py"
 
 
 rule human_labels:

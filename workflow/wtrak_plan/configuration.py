@@ -10,6 +10,7 @@ from jsonschema.validators import extend
 
 from wtrak.geometry.catalogue import INTERPOLATIONS
 from wtrak.sources.catalogue import EMBEDDED, FORMATS, HUMAN_LABELS
+from wtrak_plan import own_data
 from wtrak_plan.references import broken_references
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.yaml"
@@ -59,15 +60,19 @@ def _one_of(names):
     return {"enum": list(names), "description": f"one of {', '.join(names)}"}
 
 
-def name_folders(config):
-    """Move image folders that are written inside experiments to ``datasets``.
+def name_own_data(config):
+    """Move data of one's own that are written inside experiments to ``datasets``.
 
-    Each gets the name of its experiment.
+    Each gets the name of its experiment. The kind ``auto`` becomes that of the data, and settings
+    that this kind does not have are dropped.
     """
     for name, block in config["experiments"].items():
         if isinstance(block["dataset"], dict):
             config["datasets"][name] = block["dataset"]
             block["dataset"] = name
+    for name, block in config["datasets"].items():
+        if "kind" in block:
+            config["datasets"][name] = own_data.settled(block)
 
 
 def _explain(error, definitions):

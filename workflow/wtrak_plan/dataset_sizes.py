@@ -1,8 +1,8 @@
 """Find numbers in the configuration for which a dataset is too small, before any data are read.
 
 The format of a dataset's source fixes its size, because the decoders accept no other. For a folder
-of images only an upper limit is known: its number of files. So a number that is refused here is
-refused whatever the folder turns out to hold.
+of images only an upper limit is known: its number of files; for a list or for features, the number
+of rows. So a number that is refused here is refused whatever the data turn out to hold.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,8 @@ FOREIGN = ("test", "blurred", "inverted", "noise")
 class Images:
     """Numbers of images and classes of a dataset, and the size of an image in pixels.
 
-    For a folder the numbers of images are upper limits.
+    For data of one's own the numbers are upper limits, and what is counted are files of a folder,
+    or rows of a list or of features, whose number of classes and size are 0.
     """
 
     train: int
@@ -28,13 +29,17 @@ class Images:
     classes: int
     height: int
     width: int
-    is_folder: bool = False
+    counted: str = "images"
 
     def words(self, split):
         """The number of images of a split in words, as in "1,437 training images"."""
         kind = {"train": "training", "test": "test"}[split]
-        what = "files" if self.is_folder else "images"
-        return f"{getattr(self, split):,} {kind} {what}"
+        return f"{getattr(self, split):,} {kind} {self.counted}"
+
+    @property
+    def is_own(self):
+        """Whether it is data of one's own, of which only upper limits are known."""
+        return self.counted != "images"
 
 
 FORMATS = {
@@ -86,7 +91,7 @@ def folder_problems(config, names, listing):
     """
     for name in names:
         block = config["datasets"][name]
-        if "kind" not in block:
+        if block.get("kind") != "image_folder":
             continue
         try:
             found = listing(name)
@@ -98,13 +103,16 @@ def folder_problems(config, names, listing):
             yield str(error)
 
 
-def images_of(config, name, listing):
+def images_of(config, name, listing, own_rows):
     """`Images` of a dataset; None if the format of its source is not one of images."""
     block = config["datasets"][name]
+    if name in own_rows:
+        side = block.get("side", 0)
+        return Images(*own_rows[name], 0, side, side, counted="rows")
     if "kind" in block:
         counts, side = folder_counts(listing(name)), block["side"]
         train, test = (sum(counts[split].values()) for split in ("train", "test"))
-        return Images(train, test, len(counts["train"]), side, side, is_folder=True)
+        return Images(train, test, len(counts["train"]), side, side, counted="files")
     return FORMATS.get(config["data"]["sources"][block["source"]][0]["format"])
 
 
@@ -136,7 +144,8 @@ def size_problems(config, plan, listing):
     plan : dict
         What runs. ``chosen``: names of experiments; ``attributed``: those of them with test points;
         ``noisy``: experiments by setting of label noise; ``fits``: output of `Plan.fits`;
-        ``removal``: experiments; ``tasks``: names; ``share``: the paper's certified share.
+        ``removal``: experiments; ``tasks``: names; ``share``: the paper's certified share;
+        ``own_rows``: output of `Plan.own_rows`.
     listing : callable
         Maps the name of a folder of images to what is in it, as `Plan.folder_listing` does.
 
@@ -148,7 +157,7 @@ def size_problems(config, plan, listing):
     problems = [*format_problems(config), *folder_problems(config, used, listing)]
     if problems:
         return problems
-    known = {name: images_of(config, name, listing) for name in used}
+    known = {name: images_of(config, name, listing, plan["own_rows"]) for name in used}
     for name, block in config["experiments"].items():
         images = known.get(block["dataset"])
         if images and block["n_train"] != "all" and block["n_train"] > images.train:
@@ -156,6 +165,9 @@ def size_problems(config, plan, listing):
                 f"experiments.{name}.n_train: {block['n_train']:,} is more than the "
                 f"{images.words('train')} of {block['dataset']}"
             )
+    if any(images.counted == "rows" and images.train < 2 for images in known.values()):
+        # The job that reads the data gives a better message.
+        return problems
     if problems or not plan["attributed"]:
         return [*problems, *fold_problems(config, plan, known)]
     problems += experiment_problems(config, plan, known)
@@ -191,10 +203,12 @@ def experiment_problems(config, plan, known):
     for name in plan["attributed"]:
         block, n = config["experiments"][name], n_train_of(config, name, known)
         images = known[block["dataset"]]
+        # Features of one's own have no foreign inputs.
+        foreign = config["datasets"][block["dataset"]].get("kind") != "features"
         for key, value in {
             f"experiments.{name}.n_test_scored": block["n_test_scored"],
             "assumptions.n_test": config["assumptions"]["n_test"],
-            "ood.n_images": config["ood"]["n_images"],
+            "ood.n_images": config["ood"]["n_images"] if foreign else 0,
         }.items():
             if value > images.test:
                 dataset = block["dataset"]
@@ -202,7 +216,7 @@ def experiment_problems(config, plan, known):
         for key, value, most in (
             ("deletions.removals", max(deletions["removals"]), n - 1),
             ("deletions.top_k", max(deletions["top_k"]), n - 1),
-            ("ood.neighbours", config["ood"]["neighbours"], n),
+            ("ood.neighbours", config["ood"]["neighbours"] if foreign else 0, n),
         ):
             if value > most:
                 yield (
@@ -266,7 +280,7 @@ def noise_problems(config, plan, known):
                 )
             continue
         wrong = round(block["rate"] * n)
-        exact = images["n_train"] != "all" or not known[images["dataset"]].is_folder
+        exact = images["n_train"] != "all" or not known[images["dataset"]].is_own
         if wrong == 0 or (wrong == n and exact):
             rounded = "none" if wrong == 0 else "all"
             yield (

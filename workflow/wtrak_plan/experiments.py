@@ -1,13 +1,14 @@
 """Lookups in a configuration: experiments to run, their settings, and the files they share."""
 
 import hashlib
+from pathlib import Path
 
 from wtrak.geometry.catalogue import published_source, published_weights
 from wtrak.sources.image_files import find_images
+from wtrak_plan import own_data
 
 # Keys of a dataset that hold paths on this machine.
 LOCAL = ("path", "test_path", "corrections")
-
 # Separates the name of an experiment from the name of its variation.
 VARIED = "__"
 
@@ -31,12 +32,12 @@ class Plan:
     Parameters
     ----------
     config : dict
-        The merged configuration of Snakemake, after `configuration.name_folders`.
+        The merged configuration of Snakemake, after `configuration.name_own_data`.
     """
 
     def __init__(self, config):
         self.config = config
-        self._listings = {}
+        self._listings, self._outlines = {}, {}
 
     # --- which experiments run ---
 
@@ -54,9 +55,13 @@ class Plan:
         return [
             name
             for name, block in blocks.items()
-            if block["dataset"] not in self.folders()
-            or "test_path" in self.config["datasets"][block["dataset"]]
+            if block["dataset"] not in self.own_datasets() or self.has_test(block["dataset"])
         ]
+
+    def with_images(self, names):
+        """Those of the names of experiments whose datasets are images."""
+        experiments, features = self.config["experiments"], self.own_datasets("features")
+        return [name for name in names if experiments[name]["dataset"] not in features]
 
     def noisy(self, noise):
         """Names of the experiments to run for a setting of label_noise."""
@@ -71,10 +76,16 @@ class Plan:
         """Names of the tasks for convex models to run, in the order of the configuration."""
         return self._chosen(self.config["wrif"]["run"], self.config["wrif"]["tasks"])
 
-    def variations(self):
-        """Names of the variations to compute, in the order of the configuration."""
-        names = self.config["assumptions"]["variations"]
-        return self._chosen(self.config["assumptions"]["run"], names)
+    def variations(self, experiment):
+        """Names of the variations to compute of an experiment, in the order of the configuration.
+
+        Features of one's own have no size of an image that could vary.
+        """
+        variations = self.config["assumptions"]["variations"]
+        names = self._chosen(self.config["assumptions"]["run"], variations)
+        if self.with_images([experiment]):
+            return names
+        return [name for name in names if "image_size" not in variations[name]]
 
     def fits(self):
         """Experiments of ``label_noise.fits``, as dicts of name, head and n_train.
@@ -148,15 +159,41 @@ class Plan:
 
     # --- datasets ---
 
-    def folders(self):
-        """Names of the datasets that are folders of images."""
-        return [name for name, block in self.config["datasets"].items() if "kind" in block]
+    def own_datasets(self, *kinds):
+        """Names of the datasets that are data of one's own, of one of these kinds or of any."""
+        return [
+            name
+            for name, block in self.config["datasets"].items()
+            if "kind" in block and (not kinds or block["kind"] in kinds)
+        ]
 
-    def chosen_folders(self):
-        """Names of the folders of images that experiments to run use."""
+    def chosen_own_images(self):
+        """Names of the folders and lists of images that experiments to run use."""
         names = self.chosen_experiments()
         used = {self.config["experiments"][name]["dataset"] for name in names}
-        return [name for name in self.folders() if name in used]
+        return [name for name in self.own_datasets(*own_data.IMAGES) if name in used]
+
+    def outlines(self, name):
+        """`wtrak.sources.user_data.Outline` of data of one's own, by ``path`` and ``test_path``."""
+        if name not in self._outlines:
+            self._outlines[name] = own_data.outlines_of(self.config["datasets"][name])
+        return self._outlines[name]
+
+    def has_test(self, name):
+        """Whether data of one's own have test points."""
+        outlines = self.outlines(name)
+        return "test_path" in outlines or outlines["path"].has_split
+
+    def own_rows(self):
+        """Upper limits for the training and test rows of lists and features, by dataset."""
+        out = {}
+        for name in self.own_datasets("image_list", "features"):
+            outlines = self.outlines(name)
+            most = outlines["path"].most_rows
+            split = most if outlines["path"].has_split else 0
+            test = outlines["test_path"].most_rows if "test_path" in outlines else split
+            out[name] = (most, test)
+        return out
 
     def folder_listing(self, name):
         """Classes and files of a folder of images, by the key of its path.
@@ -180,19 +217,35 @@ class Plan:
             }
         return self._listings[name]
 
-    def files_to_read(self, name):
-        """Files of a folder of images that may be images, training and test."""
-        listing = self.folder_listing(name)
-        return [file for _, files in listing.values() for file in files if not file.reason]
+    def own_listing(self, name):
+        """All that is watched of data of one's own: names, sizes and times of their files.
+
+        For a folder of images it is the output of `folder_listing`; else that of
+        `own_data.listing`.
+        """
+        block = self.config["datasets"][name]
+        if block["kind"] == "image_folder":
+            return self.folder_listing(name)
+        if name not in self._listings:
+            self._listings[name] = own_data.listing(block)
+        return self._listings[name]
+
+    def n_images(self, name):
+        """Number of files of a folder or list of images that may be images, training and test."""
+        if self.config["datasets"][name]["kind"] == "image_folder":
+            listing = self.folder_listing(name)
+            return sum(not file.reason for _, files in listing.values() for file in files)
+        tables = sum(len(outline.files) for outline in self.outlines(name).values())
+        return len(self.own_listing(name)) - tables
 
     def content_of(self, wildcards):
         """Hash of the content of the dataset that the wildcards name, directly or not.
 
-        For a folder of images it is the hash of the listing, because no job has decoded it yet.
+        For data of one's own it is the hash of the listing, because no job has read them yet.
         """
         name = getattr(wildcards, "dataset", None) or self.setting(wildcards, "dataset")
-        if name in self.folders():
-            return hashlib.sha256(repr(self.folder_listing(name)).encode()).hexdigest()
+        if name in self.own_datasets():
+            return hashlib.sha256(repr(self.own_listing(name)).encode()).hexdigest()
         return self.config["datasets"][name]["content_sha256"]
 
     def corrected_datasets(self):
@@ -233,11 +286,20 @@ class Plan:
     def activations_of(self, wildcards):
         """Path of an experiment's activations.
 
-        Experiments with the same dataset, backbone and image size share them.
+        Experiments with the same dataset, backbone and image size share them. Features of one's
+        own take the place of activations, whatever the backbone.
         """
         block = self.experiment_block(wildcards.experiment)
+        if block["dataset"] in self.own_datasets("features"):
+            return f"results/activations/{block['dataset']}/features.safetensors"
         name = f"{block['dataset']}/{block['backbone']}/{block['image_size']}"
         return f"results/activations/{name}.safetensors"
+
+    def copies_cosine(self, wildcards):
+        """Smallest cosine of two copies of an experiment; "exact" if copies are equal."""
+        block = self.config["datasets"][self.setting(wildcards, "dataset")]
+        features = block.get("kind") == "features"
+        return block["copies"] if features else self.config["copies"]["cosine"]
 
     def people_of(self, wildcards):
         """Path of the human labels of an experiment's dataset, in a list; empty without any."""
@@ -258,10 +320,11 @@ class Plan:
 
         These are the experiments in `names`, or all to run.
         """
-        blocks = [self.config["experiments"][name] for name in names or self.experiments()]
+        names = names or self.experiments()
+        blocks = self.config["experiments"]
         return sorted(
-            {f"results/datasets/{block['dataset']}.json" for block in blocks}
-            | {f"results/backbones/{block['backbone']}.json" for block in blocks}
+            {f"results/datasets/{blocks[name]['dataset']}.json" for name in names}
+            | {f"results/backbones/{blocks[n]['backbone']}.json" for n in self.with_images(names)}
         )
 
     def records_of(self, wildcards):

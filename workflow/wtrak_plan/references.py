@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 
 from wtrak.errors import WtrakError
 from wtrak.geometry.catalogue import (
@@ -13,7 +12,7 @@ from wtrak.geometry.catalogue import (
     published_preprocessing,
     size_problem,
 )
-from wtrak_plan import paper
+from wtrak_plan import own_data, paper
 from wtrak_plan.experiments import Plan
 
 # Tables that scikit-learn ships; tasks for convex models may use them.
@@ -52,7 +51,7 @@ def _range(key, bounds):
 
 
 def _data(config):
-    """Check that folders exist, that sources of datasets have a format, and of weights none."""
+    """Check data of one's own, and that sources of datasets have a format, and of weights none."""
     formats = {
         name: ["format" in source for source in sources]
         for name, sources in config["data"]["sources"].items()
@@ -67,18 +66,8 @@ def _data(config):
                     "give the experiment another name"
                 )
     for name, block in blocks.items():
-        for key in ("path", "test_path"):
-            if not Path(block.get(key, ".")).is_dir():
-                yield f"{name}.{key}: there is no folder {block[key]!r}"
-        corrections = block.get("corrections")
-        if corrections is not None and not Path(corrections).is_file():
-            yield f"{name}.corrections: there is no file {corrections!r}"
-        if corrections is not None and "test_path" in block:
-            yield (
-                f"{name}.corrections: certificates are of the folder as it is; correct the folder "
-                "itself, or leave test_path out"
-            )
         if "kind" in block:
+            yield from own_data.problems_of(name, block)
             continue
         key = f"{name}.source"
         yield from _missing(config, key, block["source"], "data.sources")
@@ -95,6 +84,8 @@ def _data(config):
     yield from _missing(config, "human_labels.dataset", human["dataset"], "datasets")
     for name in config["ood"]["datasets"]:
         yield from _missing(config, "ood.datasets", name, "datasets")
+        if own_data.are_features(config["datasets"].get(name, {})):
+            yield f"ood.datasets: {name!r} holds features; foreign inputs are images"
 
 
 def _backbones(config):
@@ -128,16 +119,16 @@ def missing_timm(architecture):
 
 def _image_sizes(config, backbone):
     """Yield key and value of each image size that experiments to run have with a backbone."""
-    plan, attributed = Plan(config), False
+    plan, attributed = Plan(config), None
     for name in plan.chosen_experiments():
         block = config["experiments"].get(name, {})
-        if block.get("backbone") == backbone:
+        data = block.get("dataset", {})
+        data = data if isinstance(data, dict) else config["datasets"].get(data, {})
+        if block.get("backbone") == backbone and not own_data.are_features(data):
             yield f"experiments.{name}.image_size", block["image_size"]
-            folder = block["dataset"]
-            folder = folder if isinstance(folder, dict) else config["datasets"].get(folder, {})
-            attributed |= "kind" not in folder or "test_path" in folder
+            attributed = name if "kind" not in data or own_data.have_test(data) else attributed
     # Experiments with test points have variations.
-    for name in plan.variations() if attributed else ():
+    for name in plan.variations(attributed) if attributed else ():
         size = config["assumptions"]["variations"][name].get("image_size")
         if size:
             yield f"assumptions.variations.{name}.image_size", size
@@ -195,6 +186,8 @@ def _convex(config):
         yield from _missing(config, key, task["data"], "datasets", EMBEDDED_TABLES)
         if task["data"] in config["datasets"] and not {"classes", "pool"} <= set(task):
             yield f"{key}: {task['data']!r} holds images, for which classes and pool are needed"
+        if own_data.are_features(config["datasets"].get(task["data"], {})):
+            yield f"{key}: {task['data']!r} holds features; images are taken, and tables by name"
     if config["wrif"]["run"] != "all":
         for name in config["wrif"]["run"]:
             yield from _missing(config, "wrif.run", name, "wrif.tasks")
@@ -213,7 +206,7 @@ def _removal(config):
     retraining = config["retraining"]
     yield from _missing(config, "retraining.dataset", retraining["dataset"], "datasets")
     if "kind" in config["datasets"].get(retraining["dataset"], {}):
-        yield f"retraining.dataset: {retraining['dataset']!r} is a folder of images"
+        yield f"retraining.dataset: {retraining['dataset']!r} is data of your own"
     parts, count = retraining["subsets"]["parts"], retraining["subsets"]["count"]
     if parts > count:
         yield f"retraining.subsets.parts: {parts} is more than count, {count}"
@@ -223,7 +216,12 @@ def _removal(config):
 
 def _claims(config):
     for name, stand_in in config["claims"]["stand_ins"].items():
-        yield from _missing(config, f"claims.stand_ins.{name}", stand_in, "experiments")
+        key = f"claims.stand_ins.{name}"
+        yield from _missing(config, key, stand_in, "experiments")
+        dataset = config["experiments"].get(stand_in, {}).get("dataset", "")
+        block = dataset if isinstance(dataset, dict) else config["datasets"].get(dataset, {})
+        if own_data.are_features(block):
+            yield f"{key}: {stand_in!r} is on features; claims are judged on images"
     for claim in paper.claims():
         if claim["rule"] not in config["claims"]["rules"]:
             yield f"claims.rules: {claim['rule']!r} is missing; the claim {claim['id']} needs it"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from settings import CONFIG
-from wtrak_plan.configuration import name_folders, problems_of
+from wtrak_plan.configuration import name_own_data, problems_of
 from wtrak_plan.experiments import Plan, stable
 
 
@@ -16,7 +16,7 @@ def plan_of(**changes):
     for section, values in changes.items():
         config[section] |= values
     assert not problems_of(config)
-    name_folders(config)
+    name_own_data(config)
     return Plan(config)
 
 
@@ -108,7 +108,7 @@ def test_a_folder_of_images_follows_its_files(tmp_path):
     def content():
         plan = plan_of(experiments={"mine": copy.deepcopy(block)}, run={"experiments": ["mine"]})
         # Without test images it has suspicious labels and nothing else.
-        assert plan.chosen_folders() == ["mine"] and plan.experiments() == []
+        assert plan.chosen_own_images() == ["mine"] and plan.experiments() == []
         return plan.content_of(SimpleNamespace(dataset="mine"))
 
     first = content()

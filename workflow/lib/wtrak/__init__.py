@@ -1,9 +1,10 @@
 """Natural-geometry data attribution.
 
-The public classes, `Attributor` and `LinearHead`, work on plain arrays. The modules below hold pure
-functions on arrays, each one concept of the paper; none of them knows about Snakemake, paths of the
-workflow or its configuration. Shapes use the symbols n (training examples), m (test examples), p
-(features, the constant 1 for the bias included), C (classes) and d = C·p.
+The public classes, `Attributor` and `LinearHead`, work on plain arrays, which `read_dataset` reads
+from files. The modules below hold pure functions on arrays, each one concept of the paper; none of
+them knows about Snakemake, paths of the workflow or its configuration. Shapes use the symbols n
+(training examples), m (test examples), p (features, the constant 1 for the bias included), C
+(classes) and d = C·p.
 """
 
 import importlib
@@ -12,10 +13,12 @@ import importlib
 # script of the workflow imports this file, which must not make it depend on all of them.
 _HOMES = {
     "Attributor": "wtrak.attributor",
+    "Dataset": "wtrak.dataset",
     "InputError": "wtrak.errors",
     "LinearHead": "wtrak.linear_head",
     "WtrakError": "wtrak.errors",
     "__version__": "wtrak.version",
+    "read_dataset": "wtrak.dataset",
 }
 __all__ = list(_HOMES)
 

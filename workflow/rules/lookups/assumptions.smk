@@ -6,7 +6,7 @@ def of_variations(pattern):
     names = [
         name
         for experiment in plan.experiments()
-        for name in [experiment, *(f"{experiment}{VARIED}{v}" for v in plan.variations())]
+        for name in [experiment, *(f"{experiment}{VARIED}{v}" for v in plan.variations(experiment))]
     ]
     return expand(pattern, experiment=names)
 

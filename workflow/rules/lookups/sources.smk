@@ -3,9 +3,9 @@
 from wtrak.geometry.catalogue import megabytes_of
 
 
-def folder_megabytes(name):
-    """Memory in MB to read a folder: images that are decoded, Python, and 2 kB for each file."""
-    return 1300 + len(plan.files_to_read(name)) // 500
+def images_megabytes(name):
+    """Memory in MB to read images: those that are decoded, Python, and 2 kB for each file."""
+    return 1300 + plan.n_images(name) // 500
 
 
 def weights_megabytes(name):

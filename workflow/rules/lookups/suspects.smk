@@ -2,6 +2,7 @@
 
 
 def skipped_of(wildcards):
-    """Path of the list of files that were skipped, in a list; empty for data that are no folder."""
+    """Path of the list of files that were skipped, in a list; empty for data without such files."""
     name = plan.setting(wildcards, "dataset")
-    return [f"results/datasets/{name}.skipped.csv"] if name in plan.folders() else []
+    with_files = name in plan.own_datasets("image_folder", "image_list")
+    return [f"results/datasets/{name}.skipped.csv"] if with_files else []

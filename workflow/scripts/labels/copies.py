@@ -1,4 +1,4 @@
-"""Find training images that are copies of one another, exactly or nearly."""
+"""Find training examples that are copies of one another, exactly or nearly."""
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,9 @@ from wtrak.job.io import (
     write_csv,
 )
 from wtrak.job.runtime import run, say, select_device
+from wtrak.job.shown import shown_columns
 from wtrak.job.training_labels import load_training_labels
-from wtrak.labels.duplicates import find_copies, same_content
+from wtrak.labels.duplicates import Copies, exact_copies, find_copies, same_content
 
 
 def table_of(copies, exact, index, labels, classes, **columns):
@@ -57,28 +58,29 @@ def main(smk):
     given = load_training_labels(smk.input.dataset, smk.input.corrections)
     rows = training_subset(len(features), smk.params.n_train, smk.params.subset_seed, given.kept)
     labels = given.labels[rows]
-    copies = find_copies(
-        features[rows],
-        smk.params.cosine,
-        block_size=smk.params.block_size,
-        device=select_device(smk.params.device),
-    )
-    columns = {}
-    if "files" in about:
-        columns["path"] = np.array(about["files"], dtype=object)[rows]
-
+    if smk.params.cosine == "exact":
+        copies = Copies.of(exact_copies(features[rows]))
+    else:
+        copies = find_copies(
+            features[rows],
+            smk.params.cosine,
+            block_size=smk.params.block_size,
+            device=select_device(smk.params.device),
+        )
     with_images = "train_images" in load_names(smk.input.dataset)
 
     def contents(index):
         if with_images:
             return each_row(smk.input.dataset, "train_images", index)
-        return features[index]
+        # Adding 0 turns −0 into 0, which is equal but has other bytes.
+        return (features[row] + 0.0 for row in index)
 
     exact = same_content(rows, copies.groups, contents)
-    table = table_of(copies, exact, rows, labels, about["classes"], **columns)
+    shown = shown_columns(smk.input.dataset, rows)
+    table = table_of(copies, exact, rows, labels, about["classes"], **shown)
     groups = table.drop_duplicates("group")
     say(
-        f"{len(table):,} of {len(rows):,} images are copies, in {len(groups):,} groups; "
+        f"{len(table):,} of {len(rows):,} examples are copies, in {len(groups):,} groups; "
         f"{int(groups['labels_differ'].sum()):,} groups have more than one label"
     )
     save_arrays(smk.output.groups, {"groups": copies.groups, "train_index": rows.astype(np.int64)})

@@ -2,17 +2,16 @@
 
 from wtrak.job.io import load_arrays, load_metadata
 from wtrak.job.runtime import run, say
+from wtrak.job.shown import shown_columns
 from wtrak.job.training_labels import save_corrected
-from wtrak.labels.corrections import DECISIONS, apply_corrections, read_corrections
+from wtrak.labels.corrections import DECISIONS, KEYS, apply_corrections, read_corrections
 
 
 def main(smk):
     about = load_metadata(smk.input.dataset)
     labels = load_arrays(smk.input.dataset, ["train_labels"])["train_labels"]
-    names = {"index": list(map(str, range(len(labels))))}
-    for key, stored in (("path", "files"), ("id", "ids")):
-        if stored in about:
-            names[key] = list(map(str, about[stored]))
+    names = shown_columns(smk.input.dataset, names=KEYS)
+    names["index"] = list(map(str, range(len(labels))))
     path = smk.params.path
     corrected = apply_corrections(read_corrections(path), names, labels, about["classes"], path)
     counts = {name: int((corrected.decisions == name).sum()) for name in DECISIONS}

@@ -5,10 +5,12 @@ import pandas as pd
 
 from wtrak.job.io import each_row, load_metadata, load_names, read_csv, read_json, write_text
 from wtrak.job.runtime import progress, run, say
+from wtrak.job.shown import shown_columns
 from wtrak.job.training_labels import load_training_labels
 from wtrak.labels.ranking import read_suspects
 from wtrak.reporting.plotting import provenance_line
 from wtrak.reporting.suspects_page import (
+    KEYS,
     lead_of,
     on_page,
     pictured_rows,
@@ -18,14 +20,14 @@ from wtrak.reporting.suspects_page import (
 )
 
 
-def removed_examples(about, training):
-    """Examples that corrections removed: columns index, given_label and, for files, path."""
+def removed_examples(dataset, training):
+    """Examples that corrections removed: columns index and given_label, and their names."""
     rows = np.flatnonzero(~training.kept)
-    labels = np.array(about["classes"], dtype=object)[training.given[rows]]
-    frame = pd.DataFrame({"index": rows, "given_label": labels})
-    if "files" in about:
-        frame["path"] = np.array(about["files"], dtype=object)[rows]
-    return frame
+    classes = np.array(load_metadata(dataset)["classes"], dtype=object)
+    labels = classes[training.given[rows]]
+    return pd.DataFrame(
+        {"index": rows, "given_label": labels, **shown_columns(dataset, rows, KEYS)}
+    )
 
 
 def pictures_of(dataset, frame, most):
@@ -46,7 +48,7 @@ def main(smk):
     whole = read_suspects(smk.input.suspects)
     frame = on_page(whole)
     training = load_training_labels(smk.input.dataset, smk.input.corrections)
-    removed = removed_examples(about, training)
+    removed = removed_examples(smk.input.dataset, training)
     pictures = pictures_of(smk.input.dataset, frame, smk.params.pictures)
     text = suspects_page(
         rows_of(frame, read_csv(smk.input.copies), about["classes"], removed),

@@ -6,6 +6,7 @@ from wtrak.geometry.gradients import append_constant
 from wtrak.geometry.head import logits
 from wtrak.job.io import load_arrays, load_metadata, write_csv
 from wtrak.job.runtime import run, say, select_device
+from wtrak.job.shown import WITH_PICTURE, shown_columns
 from wtrak.job.training_labels import load_training_labels
 from wtrak.labels.confident import estimate_errors, precision_at
 from wtrak.labels.detectors import cleanlab_issues, self_influence
@@ -37,11 +38,7 @@ def main(smk):
         scores["self_influence"] = self_influence(
             g, smk.params.ridge, block_size=smk.params.block_size, device=device
         )
-    also, confirmed = {}, np.zeros(len(rows), bool)
-    if "files" in about:
-        also["path"] = np.array(about["files"], dtype=object)[rows]
-    if "pictures" in about:
-        also["picture"] = np.array(about["pictures"], dtype=object)[rows]
+    also, confirmed = shown_columns(smk.input.dataset, rows, WITH_PICTURE), np.zeros(len(rows), bool)
     if given.decisions is not None:
         decided = given.decisions[rows]
         confirmed = decided == "keep"

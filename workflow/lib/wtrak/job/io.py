@@ -21,7 +21,7 @@ from safetensors.numpy import save_file
 from wtrak.errors import WtrakError
 
 # A single key, because safetensors writes several metadata keys in random order.
-_METADATA_KEY = "wtrak"
+METADATA_KEY = "wtrak"
 
 
 @contextlib.contextmanager
@@ -109,7 +109,7 @@ def scratch_beside(path):
 def save_arrays(path, arrays, metadata=None):
     """Write named numpy arrays, with a JSON-able `metadata` mapping, to a safetensors file."""
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    header = {_METADATA_KEY: json.dumps(metadata or {}, sort_keys=True)}
+    header = {METADATA_KEY: json.dumps(metadata or {}, sort_keys=True)}
     with atomic_path(path) as temporary, scratch(temporary) as folder:
         try:
             # safetensors itself makes a temporary file beside its target.
@@ -213,7 +213,7 @@ def load_names(path):
 def load_metadata(path):
     """The `metadata` mapping that `save_arrays` stored with a safetensors file."""
     with _opened(path) as file:
-        return json.loads((file.metadata() or {}).get(_METADATA_KEY, "{}"))
+        return json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
 
 
 def write_json(path, value):

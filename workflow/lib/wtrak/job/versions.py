@@ -14,6 +14,7 @@ PACKAGES = {
     "numpy": "numpy",
     "scipy": "scipy",
     "pandas": "pandas",
+    "pyarrow": "pyarrow",
     "sklearn": "scikit-learn",
     "cleanlab": "cleanlab",
     "safetensors": "safetensors",
