@@ -3,8 +3,6 @@
 import errno
 import os
 import subprocess
-import threading
-import time
 
 import numpy as np
 import pandas as pd
@@ -14,10 +12,8 @@ from PIL import Image
 import image_folder as image_folder_script
 from chain import call
 from limits import within_limits
-from unit.sources.test_image_memory import png
 from wtrak.errors import WtrakError
 from wtrak.job.io import load_arrays, load_metadata, load_rows, read_csv, read_json
-from wtrak.sources import image_folder
 from wtrak.sources.datasets import content_sha256
 from wtrak.sources.image_folder import read_image_folder
 
@@ -284,23 +280,6 @@ def test_grey_of_more_than_eight_bits_has_one_scale_in_a_folder(tmp_path):
     assert entry["path"] == "dog/x.png" and "from 0 to 4095" in entry["reason"]
 
 
-def test_file_that_changes_between_two_looks_ends_the_run(tmp_path, monkeypatch):
-    """Another image would stand in its row, or half of it."""
-    for name in ("cat/a", "cat/b", "dog/a", "dog/b"):
-        value = 4000 if name == "cat/a" else 100
-        save(tmp_path / "f", f"{name}.png", Image.fromarray(np.full((8, 8), value, np.uint16)))
-    real = image_folder.read_image
-
-    def once(path, side, known):
-        if known:
-            raise OSError("gone")
-        return real(path, side, known)
-
-    monkeypatch.setattr(image_folder, "read_image", once)
-    with pytest.raises(WtrakError, match=r"cat/b\.png changed while it was read; run again"):
-        read_image_folder(tmp_path / "f", 8)
-
-
 def test_forms_of_unicode_are_one_class(tmp_path):
     """A class would fall apart into two, or test images be of an unknown class."""
     composed, apart = "caf\u00e9", "cafe\u0301"
@@ -313,42 +292,6 @@ def test_forms_of_unicode_are_one_class(tmp_path):
     assert all((tmp_path / "f" / path).is_file() for path in found.files)
     save(tmp_path / "t", f"{apart}/x.png", Image.new("RGB", (8, 8), RED))
     assert read_image_folder(tmp_path / "t", 8, train=found).classes == [composed, "tea"]
-
-
-def test_images_wait_in_a_bounded_line(folder, monkeypatch):
-    """Memory would grow with the number of files while one large image is decoded."""
-    for k in range(60):
-        save(folder, f"cat/{k:02d}.png", Image.new("RGB", (8, 8), RED))
-    started, first, most = [], threading.Event(), []
-    real = image_folder.read_image
-
-    def slow(path, side, known):
-        started.append(path.name)
-        if path.name == "00.png":
-            first.wait(5)
-        return real(path, side, known)
-
-    def watch():
-        time.sleep(0.3)
-        most.append(len(started))
-        first.set()
-
-    monkeypatch.setattr(image_folder, "read_image", slow)
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    assert len(read_image_folder(folder, 8, threads=2).files) == 64
-    watcher.join()
-    assert most[0] <= 8
-
-
-def test_large_images_on_several_threads_take_no_more_than_is_asked(tmp_path):
-    """Each thread would take what one may, 6.5 GB where 1 GB was asked."""
-    for k in range(4):
-        path = tmp_path / "f" / "ab"[k % 2] / f"{k}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(png(7000, 7000, 8, 6, rows=bytes((1 + 4 * 7000) * 7000)))
-    found = within_limits(read_image_folder, tmp_path / "f", 16, threads=4, seconds=60)
-    assert len(found.files) == 4 and not found.skipped
 
 
 def test_more_images_than_fit_into_memory_are_read(tmp_path):

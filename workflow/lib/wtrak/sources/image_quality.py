@@ -94,7 +94,7 @@ def flags(measures):
     constant = (measures["range"] < CONSTANT_RANGE).to_numpy()
     blank = (measures["middle_range"] < BLANK_RANGE).to_numpy() & ~constant
     # Thin drawings and stars in the night: such a dataset is not blank.
-    blank &= blank.mean() < 0.5
+    blank &= 2 * blank.sum() < len(blank)
     seen = ~(constant | blank)
     found = dict.fromkeys(FLAGS, np.zeros(len(measures), bool))
     found |= {"constant": constant, "blank": blank}
