@@ -3,6 +3,7 @@
 Never another exception, more memory than the file is worth, or code of the file's choice.
 """
 
+import argparse
 import copy
 import functools
 import io
@@ -198,10 +199,15 @@ def test_datasets(tmp_path, monkeypatch, kind):
 # --- weights ---
 
 STATE = {"a": torch.arange(6.0).reshape(2, 3), "b.c": torch.ones(2, dtype=torch.int64)}
+CHECKPOINT = {"model": STATE, "moments": [torch.ones(3)], "args": argparse.Namespace(rate=0.1)}
 WEIGHTS = {
     ".pth": [
         written(lambda buffer: torch.save(STATE, buffer)),
         written(lambda buffer: torch.save(STATE, buffer, _use_new_zipfile_serialization=False)),
+        written(lambda buffer: torch.save(CHECKPOINT, buffer)),
+        written(
+            lambda buffer: torch.save(CHECKPOINT, buffer, _use_new_zipfile_serialization=False)
+        ),
     ],
     ".safetensors": [safetensors.torch.save(STATE)],
     ".npz": [
