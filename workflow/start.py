@@ -6,8 +6,8 @@ arguments of a command, without a shell.
 
     python workflow/start.py SNAKEMAKE ARGUMENT…
 
-DATA is a folder of images, a list of images, or features. NAME is the name of the folder of results,
-by default that of DATA. CORRECTIONS is a file of corrected labels. MIRROR is a folder with
+DATA is a folder of images, a list of images, or features. NAME is the name of the folder of
+results, by default that of DATA. CORRECTIONS is a file of corrected labels. MIRROR is a folder with
 downloads. CORES is a number or `all`. ARGS holds further arguments. They are split into words as a
 shell does, with quotes and backslashes, but nothing is expanded.
 """

@@ -99,7 +99,7 @@ def test_planted_errors_come_first_and_their_class_is_suggested(looked):
     assert {"self_influence", "loss", "out_of_fold_loss"} <= set(frame)
     assert found[frame["flagged"]].mean() > 0.3 and frame["flagged"].sum() < 100
     summary = json.loads((results / "suspects" / "own" / "summary.json").read_text("utf-8"))
-    assert summary["examples"] == 301 and summary["classes"] == 10
+    assert summary["examples"] == 302 and summary["classes"] == 10
     assert summary["skipped"]["files"] == 3 and summary["flagged"] == frame["flagged"].sum()
     page = (results / "suspects" / "own" / "suspects.html").read_text("utf-8")
     assert all(path.rsplit("/", 1)[1] in page for path in frame["path"])
@@ -201,7 +201,7 @@ def test_two_datasets_and_corrections_of_one(tmp_path):
     make_folder(one, n=80, planted=5)
     make_folder(other, n=30, planted=5)
     said = started(repository, one).stdout
-    assert "81 examples in 10 classes; 3 files skipped" in said
+    assert "82 examples in 10 classes; 3 files skipped" in said
     assert "runs/digits/results/suspects/own/suspects.html" in said
     results = repository / "runs" / "digits" / "results"
     path = results / "suspects" / "own" / "suspects.csv"
@@ -219,7 +219,7 @@ def test_two_datasets_and_corrections_of_one(tmp_path):
     rows = [(kept, "keep", ""), (changed, "relabel", new), (removed, "remove", "")]
     pd.DataFrame(rows, columns=["path", "decision", "new_label"]).to_csv(file, index=False)
     done = started(repository, one, CORRECTIONS=str(file))
-    assert "80 examples" in done.stdout
+    assert "81 examples" in done.stdout
     assert "corrections: 1 confirmed, 1 relabelled, 1 removed" in done.stdout
     jobs = done.stdout + done.stderr
     assert "corrected_labels" in jobs and "rule activations" not in jobs

@@ -3,7 +3,7 @@
 import numpy as np
 
 from wtrak.job.io import save_arrays
-from wtrak.job.shown import packed_columns, shown_columns
+from wtrak.job.shown import WITH_PICTURE, packed_columns, shown_columns
 
 LABELS = {"train_labels": np.zeros(4, np.uint8)}
 
@@ -30,10 +30,12 @@ def test_columns_may_be_empty(tmp_path):
     assert shown_columns(saved(tmp_path, {}), np.arange(4)) == {}
 
 
-def test_files_of_a_folder_are_shown_as_paths(tmp_path):
-    """Lists of folders of images would lose their paths."""
-    path = saved(tmp_path, {}, files=["a/1", "a/2", "b/1", "b/2"])
-    assert shown_columns(path, np.array([2, 0]))["path"].tolist() == ["b/1", "a/1"]
+def test_only_columns_that_are_wanted_come(tmp_path):
+    """What is odd about an image would stand in the list of copies; or no name in corrections."""
+    path = saved(tmp_path, {"path": list("abcd"), "picture": ["", "dark", "", ""]})
+    assert list(shown_columns(path)) == ["path"]
+    assert shown_columns(path, names=WITH_PICTURE)["picture"].tolist() == ["", "dark", "", ""]
+    assert shown_columns(path, np.array([1]), ["picture", "id"])["picture"].tolist() == ["dark"]
 
 
 def test_any_length_fits(tmp_path):

@@ -7,7 +7,8 @@ import pytest
 import corrected_labels as corrected_labels_script
 from chain import call
 from wtrak.errors import WtrakError
-from wtrak.job.io import save_arrays
+from wtrak.job.io import save_arrays, write_csv
+from wtrak.job.shown import packed_columns
 from wtrak.job.training_labels import load_training_labels
 from wtrak.labels.corrections import apply_corrections, read_corrections
 
@@ -99,10 +100,10 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
 @pytest.mark.parametrize("key", ["path", "id", "index"])
 def test_script_finds_examples_by_what_names_them(tmp_path, key):
     """Corrections of data without files could not be applied."""
-    about = {"classes": CLASSES}
-    about |= {"path": {"files": NAMES["path"]}, "id": {"ids": list("vwxyz")}}.get(key, {})
     names = {"path": NAMES["path"], "id": list("vwxyz"), "index": list("01234")}[key]
-    save_arrays(tmp_path / "d", {"train_labels": LABELS.astype(np.uint16)}, about)
+    shown = {} if key == "index" else {key: names}
+    arrays = {"train_labels": LABELS.astype(np.uint16)} | packed_columns(shown)
+    save_arrays(tmp_path / "d", arrays, {"classes": CLASSES, "shown": list(shown)})
     frame = pd.DataFrame({key: [names[3]], "decision": ["relabel"], "new_label": ["NA"]})
     frame.to_csv(tmp_path / "c.csv", index=False)
     call(
@@ -115,3 +116,20 @@ def test_script_finds_examples_by_what_names_them(tmp_path, key):
     found = load_training_labels(tmp_path / "d", [tmp_path / "corrected"])
     assert found.labels.tolist() == [0, 1, 2, 1, 1]
     assert found.decisions.tolist() == ["skip", "skip", "skip", "relabel", "skip"]
+
+
+def test_names_that_examples_share_are_passed_over():
+    """A correction would change the label of another example, or of the last that has the path."""
+    names = {"path": ["a", "a", "b", "c", "d"], "id": list("vwxyz")}
+    frame = pd.DataFrame({"path": ["a"], "id": ["v"], "decision": ["relabel"], "new_label": ["NA"]})
+    found = apply_corrections(frame, names, LABELS, CLASSES)
+    assert found.decisions.tolist() == ["relabel", "skip", "skip", "skip", "skip"]
+    with pytest.raises(WtrakError, match=r"examples of these data are named by id$"):
+        apply_corrections(frame.drop(columns="id"), names, LABELS, CLASSES)
+
+
+def test_cells_guarded_against_formulas_are_names_as_they_were(tmp_path):
+    """An example with a name like =1 could not be corrected with a row of suspects.csv."""
+    write_csv(tmp_path / "c.csv", pd.DataFrame({"id": ["=1", "-b", "c"], "decision": "keep"}))
+    assert "'=1" in (tmp_path / "c.csv").read_text("utf-8")
+    assert read_corrections(tmp_path / "c.csv")["id"].tolist() == ["=1", "-b", "c"]

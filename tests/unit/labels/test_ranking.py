@@ -14,6 +14,7 @@ from reference import covariance, explicit
 from wtrak.geometry.gradients import Gradients, append_constant, residuals
 from wtrak.geometry.head import train_head
 from wtrak.job.io import load_arrays, save_arrays, write_csv, write_json
+from wtrak.job.shown import packed_columns
 from wtrak.job.training_labels import load_training_labels, save_corrected
 from wtrak.labels.catalogue import RANKINGS
 from wtrak.labels.corrections import Corrected
@@ -189,14 +190,16 @@ def test_files_and_people_stand_beside_their_image(data):
     folder, arrays, _ = data
     files = [f"x/{k}.png" for k in range(40)]
     pictures = ["dark, blurred" if k % 5 == 0 else "" for k in range(40)]
-    about = {"classes": ["a", "b", "c"], "files": files, "pictures": pictures}
-    save_arrays(folder / "own", arrays, about)
+    shown = {"path": files, "picture": pictures, "id": [f"no {k}" for k in range(40)]}
+    about = {"classes": ["a", "b", "c"], "shown": list(shown)}
+    save_arrays(folder / "own", arrays | packed_columns(shown), about)
     people = (arrays["train_labels"] + (np.arange(40) % 7 == 0)) % 3
     save_arrays(folder / "said", {"aggre": people.astype(np.uint8)})
     frame, _, rows = run_suspicious_labels(folder, "own", human=["said"])
     for index in rows:
         assert frame.loc[index, "path"] == files[index]
         assert frame.loc[index, "picture"] == pictures[index]
+        assert frame.loc[index, "id"] == f"no {index}"
         assert frame.loc[index, "people_label"] == "abc"[people[index]]
 
 

@@ -14,6 +14,7 @@ import suspects_page as suspects_page_script
 from browser import PROGRAM, browser
 from chain import call
 from wtrak.job.io import read_csv, save_arrays, write_csv, write_json
+from wtrak.job.shown import packed_columns
 from wtrak.job.training_labels import save_corrected
 from wtrak.labels.corrections import Corrected, apply_corrections, read_corrections
 from wtrak.reporting.suspects_page import (
@@ -157,8 +158,9 @@ def test_script_writes_rows_pictures_and_what_was_removed(tmp_path):
     images = np.full((n + 1, 8, 8, 3), 0, np.uint8) + 20 * np.arange(n + 1)[:, None, None, None]
     labels = np.arange(n + 1, dtype=np.uint16) % 3
     files = [f"x/{k}.png" for k in range(n + 1)]
-    about = {"classes": classes, "files": files}
+    about = {"classes": classes, "shown": ["path"]}
     arrays = {"train_images": images.astype(np.uint8), "train_labels": labels}
+    arrays |= packed_columns({"path": files})
     save_arrays(tmp_path / "d", arrays, about)
     frame, copies = listed(n, classes, rng)
     frame.insert(2, "path", [files[k] for k in frame["index"]])
@@ -193,7 +195,8 @@ def test_script_writes_rows_pictures_and_what_was_removed(tmp_path):
         assert np.abs(np.asarray(picture, int) - 20 * rows["index"][row]).max() <= 3
     assert "N.B. Data: mine." in text and "http" not in text.replace("http-equiv", "")
     # Features have no pictures.
-    save_arrays(tmp_path / "d", {"train_labels": labels}, about)
+    del arrays["train_images"]
+    save_arrays(tmp_path / "d", arrays, about)
     call(suspects_page_script, tmp_path, output, inputs=inputs, title="mine", pictures=5, notice="")
     assert "pictures0" not in (tmp_path / "p.html").read_text("utf-8").split("<script>")[0]
 

@@ -14,6 +14,7 @@ from chain import call
 from limits import within_limits
 from wtrak.errors import WtrakError
 from wtrak.job.io import load_arrays, load_metadata, load_rows, read_csv, read_json
+from wtrak.job.shown import WITH_PICTURE, shown_columns
 from wtrak.sources.datasets import content_sha256
 from wtrak.sources.image_folder import read_image_folder
 
@@ -221,15 +222,17 @@ def test_script_writes_a_dataset_like_any_other(folder, tmp_path, with_test):
         n_files=4,
     )
     arrays = load_arrays(tmp_path / "d")
-    assert set(arrays) == {"train_images", "train_labels", "test_images", "test_labels"}
+    assert {"train_images", "train_labels", "test_images", "test_labels"} <= set(arrays)
     assert arrays["train_images"].shape == (4, 16, 16, 3)
     assert arrays["test_images"].shape == (2 if with_test else 0, 16, 16, 3)
-    about = load_metadata(tmp_path / "d")
-    assert about["files"] == ["cat/a.jpg", "cat/b.png", "dog/d.webp", "dog/deep/er/c.bmp"]
-    assert about["pictures"] == ["constant"] * 4
-    assert about["classes"] == ["cat", "dog"]
+    shown = shown_columns(tmp_path / "d", names=WITH_PICTURE)
+    assert list(shown["path"]) == ["cat/a.jpg", "cat/b.png", "dog/d.webp", "dog/deep/er/c.bmp"]
+    assert list(shown["picture"]) == ["constant"] * 4
+    assert load_metadata(tmp_path / "d")["classes"] == ["cat", "dog"]
     record = read_json(tmp_path / "d.json")
-    assert record["content_sha256"] == content_sha256(arrays)
+    assert record["content_sha256"] == content_sha256(
+        {k: a for k, a in arrays.items() if "shown" not in k}
+    )
     assert record["images_per_class"] == {"cat": 2, "dog": 2} and record["skipped"] == 1
     assert str(tmp_path) not in (tmp_path / "d.json").read_text("utf-8")
     skipped = pd.read_csv(tmp_path / "skipped.csv")

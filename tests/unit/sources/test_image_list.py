@@ -8,8 +8,9 @@ from PIL import Image
 import image_list as image_list_script
 from chain import call
 from wtrak.errors import WtrakError
-from wtrak.job.io import load_arrays, load_metadata, read_json
+from wtrak.job.io import load_arrays, load_metadata, read_csv, read_json
 from wtrak.job.shown import shown_columns
+from wtrak.sources.image_folder import read_image_folder
 from wtrak.sources.image_list import read_image_list, read_list
 
 LABELS = ["cat", "dog", "01", "cat", "dog", "01"]
@@ -62,7 +63,7 @@ def test_images_that_cannot_be_read_are_listed(tmp_path, frame):
     assert [entry["path"] for entry in found.skipped] == ["images/1.png", "images/3.png", "images"]
     reasons = [entry["reason"] for entry in found.skipped]
     assert "UnidentifiedImageError" in reasons[0] and str(tmp_path) not in reasons[0]
-    assert reasons[1:] == ["no such file", "a folder"]
+    assert reasons[1:] == ["no such file", "no file"]
     assert greys(found.images["train"]) == [0, 80, 160, 0, 160, 200]
     assert [found.classes[k] for k in found.labels["train"]] == [
         "cat",
@@ -98,6 +99,10 @@ WRONG = {
     "no label": (lambda frame: frame.assign(label=["", *LABELS[1:]]), "label is missing in row 0"),
     "an id twice": (lambda frame: frame.assign(id="x"), "the id 'x' stands in rows 0, 1"),
     "another split": (lambda frame: frame.assign(split="val"), "split is 'val' in rows 0"),
+    "one image in one of two classes": (
+        lambda frame: frame.iloc[[0, 1, 3]],
+        "dog has 1 row; two classes with 2 training rows or more",
+    ),
     "no such images": (
         lambda frame: frame.assign(path="gone/" + frame["path"]),
         r"no train image can be read; the first is gone.* \(no such file\)\. Relative paths begin",
@@ -145,7 +150,7 @@ def test_script_writes_a_dataset_like_any_other(tmp_path, frame):
     call(
         image_list_script,
         tmp_path,
-        {"arrays": "d", "record": "d.json", "skipped": "skipped.csv"},
+        {"arrays": "d", "record": "d.json", "skipped": "skipped.csv", "quality": "quality.csv"},
         inputs={},
         wildcards={"dataset": "mine"},
         path=str(path),
@@ -162,5 +167,38 @@ def test_script_writes_a_dataset_like_any_other(tmp_path, frame):
     record = read_json(tmp_path / "d.json")
     assert record["images_per_class"] == {"01": 2, "cat": 1, "dog": 2} and record["skipped"] == 1
     assert str(tmp_path) not in (tmp_path / "d.json").read_text("utf-8")
+    assert record["rare_classes"] == ["cat"]
     skipped = pd.read_csv(tmp_path / "skipped.csv").to_dict("records")
     assert skipped == [{"split": "train", "path": "gone.png", "reason": "no such file"}]
+    quality = read_csv(tmp_path / "quality.csv")
+    assert list(quality["path"]) == frame["path"].tolist()[1:]
+    assert list(quality["width"]) == [9] * 5 and list(quality["height"]) == [12] * 5
+
+
+def test_images_of_a_list_are_read_as_those_of_a_folder(tmp_path):
+    """A list of transparent, deep or blank images would give other pixels than their folder."""
+    rng = np.random.default_rng(0)
+    for k in range(6):
+        (tmp_path / "f" / "ab"[k % 2]).mkdir(parents=True, exist_ok=True)
+        deep = rng.integers(0, 4096 if k else 200, (9, 9)).astype(np.uint16)
+        clear = np.dstack([rng.integers(0, 256, (9, 9, 3)), 90 * np.ones((9, 9))]).astype(np.uint8)
+        image = Image.fromarray(deep if k < 3 else clear)
+        image.save(tmp_path / "f" / "ab"[k % 2] / f"{k}.png")
+    folder = read_image_folder(tmp_path / "f", 8)
+    labels = [folder.classes[k] for k in folder.labels]
+    frame = pd.DataFrame({"path": folder.files, "label": labels})
+    found = read_image_list(write_list(tmp_path / "f", frame), 8)
+    np.testing.assert_array_equal(found.images["train"], folder.images)
+    assert found.levels == folder.levels
+    pd.testing.assert_frame_equal(found.quality.drop(columns="split"), folder.quality)
+
+
+def test_test_images_have_the_scale_of_the_training_images(tmp_path):
+    """A dark test image would be as bright as the brightest training image."""
+    for name, white in (("a", 4000), ("b", 4000), ("c", 4000), ("d", 4000), ("t", 200)):
+        Image.fromarray(np.full((8, 8), white, np.uint16)).save(tmp_path / f"{name}.png")
+    frame = pd.DataFrame({"path": [f"{name}.png" for name in "abcdt"], "label": list("xyxyx")})
+    path = write_list(tmp_path, frame.assign(split=["train"] * 4 + ["test"]))
+    found = read_image_list(path, 8)
+    assert greys(found.images["test"])[0] == pytest.approx(200 / 4095 * 255, abs=1)
+    assert list(found.quality["split"]) == ["train"] * 4 + ["test"]

@@ -117,7 +117,7 @@ def _of_images(kind, path, test_path, network, side):
         train = read_image_folder(path, side)
         parts = {"train": (train.images, train.labels, {"path": train.files})}
         if test_path is not None:
-            test = read_image_folder(test_path, side, classes=train.classes)
+            test = read_image_folder(test_path, side, train=train)
             parts["test"] = (test.images, test.labels, {})
         classes = train.classes
     else:

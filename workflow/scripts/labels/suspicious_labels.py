@@ -38,7 +38,8 @@ def main(smk):
         scores["self_influence"] = self_influence(
             g, smk.params.ridge, block_size=smk.params.block_size, device=device
         )
-    also, confirmed = shown_columns(smk.input.dataset, rows, WITH_PICTURE), np.zeros(len(rows), bool)
+    also = shown_columns(smk.input.dataset, rows, WITH_PICTURE)
+    confirmed = np.zeros(len(rows), bool)
     if given.decisions is not None:
         decided = given.decisions[rows]
         confirmed = decided == "keep"

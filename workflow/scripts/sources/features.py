@@ -7,6 +7,7 @@ from wtrak.job.row_writer import rows_to_write
 from wtrak.job.runtime import progress, run, say
 from wtrak.job.shown import packed_columns
 from wtrak.sources.annotations import listed
+from wtrak.sources.image_files import rare_classes
 from wtrak.sources.scaling import ContentHash, scaled_blocks, survey
 
 
@@ -19,6 +20,8 @@ def main(smk):
     say(f"test rows: {shapes['test'][0]:,}; scale: {found.scaling.name}")
     if found.scaling.constant:
         say(f"columns that do not vary (from 0): {listed(found.scaling.constant)}")
+    for rare in rare_classes(per_class):
+        say(f"the class {rare} has 1 row; 2 or more are needed to judge its label")
     content = ContentHash(found.labels)
     about = {"scale": found.scaling.name}
     total = sum(rows for rows, _ in shapes.values())
@@ -36,6 +39,7 @@ def main(smk):
         "content_sha256": content.hexdigest(),
         "classes": found.classes,
         "rows_per_class": per_class,
+        "rare_classes": rare_classes(per_class),
         "features": shapes["train"][1],
     }
     arrays = {f"{split}_labels": values for split, values in found.labels.items()}

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from wtrak.errors import WtrakError
+from wtrak.job.io import without_apostrophes
 
 # Columns that may name an example, in the order in which they are looked for.
 KEYS = ("path", "id", "index")
@@ -47,6 +48,8 @@ def read_corrections(path):
     """
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        # suspects.csv has them, and a spreadsheet may write them.
+        frame = without_apostrophes(frame)
     except (OSError, ValueError) as error:
         raise WtrakError(f"{path} cannot be read as a CSV file of corrections: {error}") from error
     lacking = [] if "decision" in frame else ["decision"]
@@ -68,7 +71,8 @@ def apply_corrections(frame, names, labels, classes, source="the corrections"):
     frame : pandas.DataFrame
         Output of `read_corrections`.
     names : dict of str to sequence of str, shape (n,)
-        Names of all examples by each of the `KEYS` that the data have.
+        Names of all examples by each of the `KEYS` that the data have. The first of them that the
+        table has, too, is used, if no two examples share a name.
     labels : numpy.ndarray, shape (n,), integers
         Given labels, as positions in `classes`.
     classes : list of str
@@ -86,9 +90,11 @@ def apply_corrections(frame, names, labels, classes, source="the corrections"):
         another given label than the data have; or if less than two classes are left. The message
         names the lines.
     """
-    keys = [key for key in KEYS if key in frame and key in names]
+    # A name that two examples share cannot say which of them is meant.
+    known = [key for key in KEYS if key in names and len(set(names[key])) == len(labels)]
+    keys = [key for key in known if key in frame]
     if not keys:
-        raise WtrakError(f"{source}: examples of these data are named by {' or '.join(names)}")
+        raise WtrakError(f"{source}: examples of these data are named by {' or '.join(known)}")
     place = {name: row for row, name in enumerate(names[keys[0]])}
     numbers = {name: number for number, name in enumerate(classes)}
     corrected, decisions = labels.astype(np.int64), np.full(len(labels), "skip", dtype=object)

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from wtrak.errors import WtrakError
+from wtrak.sources.image_files import rare_classes
 
 SPLITS = ("train", "test")
 # Columns that are shown beside the results, if they are there.
@@ -178,9 +179,9 @@ def check_classes(where, labels):
     Raises
     ------
     WtrakError
-        If there are fewer than two rows or classes, more than ten classes and more than half the
-        rows, or names of classes that differ only in spaces at their ends or in how Unicode writes
-        an accent.
+        If there are fewer than two rows; fewer than two classes, or than two that have two rows;
+        more than ten classes and more than half the rows; or names of classes that differ only in
+        spaces at their ends or in how Unicode writes an accent.
     """
     if len(labels) < 2:
         raise WtrakError(
@@ -206,6 +207,12 @@ def check_classes(where, labels):
             f"{where}: {len(labels):,} training rows have {len(classes):,} different labels, for "
             f"example {', '.join(map(repr, sorted(classes)[:3]))}; a label is a class that several "
             "rows share"
+        )
+    rare = sorted(rare_classes(Counter(labels)))
+    if len(classes) - len(rare) < 2:
+        raise WtrakError(
+            f"{where}: {listed(f'{name} has 1 row' for name in rare)}; two classes with 2 training "
+            "rows or more are needed, because an example is judged by others of its class"
         )
 
 

@@ -113,7 +113,7 @@ def _reader(side, levels):
         try:
             # Reading a pipe or a device might never end.
             if not path.is_file():
-                return "no file"
+                return "no file" if path.exists() else "no such file"
             picture = read_image(path, side, levels)
             return picture, measure(picture.square, picture.width, picture.height)
         except Exception as error:  # Pillow raises many types on files that are not images

@@ -1,11 +1,10 @@
 """Read images that a table lists, with their labels."""
 
-import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from wtrak.errors import WtrakError
 from wtrak.sources.annotations import (
@@ -18,6 +17,7 @@ from wtrak.sources.annotations import (
     listed,
     numbers_of,
 )
+from wtrak.sources.image_decoding import decode_images
 from wtrak.sources.tables import batches, header_of
 
 _ROWS = 2**16
@@ -39,6 +39,11 @@ class ImageList:
         ``path``, and ``id`` and ``text`` if there are any, of the training images.
     skipped : list of dict
         ``split``, ``path`` and ``reason`` of every row that is not used.
+    quality : pandas.DataFrame
+        Columns split, path, `image_quality.MEASURES` and picture: what is odd about each image.
+        Training images come first.
+    levels : dict of str to Levels
+        Black and white of each kind of values that are not bytes (see `image_levels`).
     """
 
     classes: list
@@ -46,6 +51,8 @@ class ImageList:
     labels: dict
     shown: dict
     skipped: list
+    quality: pd.DataFrame
+    levels: dict
 
 
 def read_list(path):
@@ -64,7 +71,9 @@ def read_list(path):
     return checked(path, columns)
 
 
-def read_image_list(path, side, *, test_path=None, threads=1, advance=lambda k: None):
+def read_image_list(
+    path, side, *, test_path=None, threads=1, advance=lambda k: None, room=np.empty
+):
     """Read every image that a list names.
 
     Files that are no readable images are listed with a reason.
@@ -78,10 +87,8 @@ def read_image_list(path, side, *, test_path=None, threads=1, advance=lambda k: 
         Images become squares of this side in pixels.
     test_path : path, optional
         Another list, of test images, instead of a column ``split``.
-    threads : int
-        Number of threads that decode images.
-    advance : callable
-        Called with 1 after each file, to show progress.
+    threads, advance, room
+        As in `image_decoding.decode_images`.
 
     Returns
     -------
@@ -91,7 +98,8 @@ def read_image_list(path, side, *, test_path=None, threads=1, advance=lambda k: 
     Raises
     ------
     WtrakError
-        If a list is wrong, or the images that can be read are of fewer than two classes.
+        If a list is wrong, the images that can be read are of fewer than two classes, or a file
+        changes while it is read.
     """
     table = read_list(path)
     check_classes(path, [table.labels[row] for row in table.rows_of("train")])
@@ -101,26 +109,35 @@ def read_image_list(path, side, *, test_path=None, threads=1, advance=lambda k: 
         check_one_split(path, table.split is not None, test_path)
         check_one_split(test_path, other.split is not None, test_path)
         parts["test"] = (Path(test_path), other, other.rows_of("train"))
-    images, kept, skipped = {}, {}, []
-    with ThreadPoolExecutor(threads) as pool:
-        for split, (where, rows_from, rows) in parts.items():
-            names = [rows_from.shown["path"][row] for row in rows]
-            files = [where.parent / name for name in names]
-            pixels, used = np.empty((len(rows), side, side, 3), np.uint8), []
-            found = pool.map(lambda file: _decoded(file, side), files)
-            for row, name, image in zip(rows, names, found, strict=True):
-                if isinstance(image, str):
-                    skipped.append({"split": split, "path": name, "reason": image})
-                else:
-                    pixels[len(used)] = image
-                    used.append(row)
-                advance(1)
-            images[split], kept[split] = pixels[: len(used)], used
-            if rows and not used:
-                raise WtrakError(
-                    f"{where}: no {split} image can be read; the first is {skipped[-1]['path']} "
-                    f"({skipped[-1]['reason']}). {_BESIDE}"
-                )
+    images, kept, skipped, quality, levels = {}, {}, [], [], {}
+    for split, (where, rows_from, rows) in parts.items():
+        if not rows:
+            images[split], kept[split] = np.empty((0, side, side, 3), np.uint8), []
+            continue
+        names = [rows_from.shown["path"][row] for row in rows]
+        # Test images have the black and white of the training images.
+        found = decode_images(
+            [where.parent / name for name in names],
+            side,
+            known=levels,
+            threads=threads,
+            advance=advance,
+            room=room,
+        )
+        images[split], kept[split] = found.images, [rows[k] for k in found.rows]
+        refused = [
+            {"split": split, "path": names[k], "reason": reason}
+            for k, reason in found.refused.items()
+        ]
+        skipped += refused
+        if not found.rows:
+            raise WtrakError(
+                f"{where}: no {split} image can be read; the first is {refused[0]['path']} "
+                f"({refused[0]['reason']}). {_BESIDE}"
+            )
+        of_images = {"split": split, "path": [names[k] for k in found.rows]}
+        quality.append(pd.DataFrame(of_images).join(found.quality))
+        levels = levels or found.levels
     training = [table.labels[row] for row in kept["train"]]
     _check_readable(path, parts["train"], training, skipped)
     classes = class_names(training)
@@ -131,23 +148,8 @@ def read_image_list(path, side, *, test_path=None, threads=1, advance=lambda k: 
         for split, (where, rows_from, _) in parts.items()
     }
     shown = {name: [values[row] for row in kept["train"]] for name, values in table.shown.items()}
-    return ImageList(classes, images, labels, shown, skipped)
-
-
-def _decoded(file, side):
-    """Pixels of an image, or the reason why there are none."""
-    # Imports Pillow, which the names of a list do not need.
-    from wtrak.sources.image_folder import read_image
-
-    try:
-        # Reading a pipe or a device might never end.
-        if not file.is_file():
-            return "a folder" if file.is_dir() else "no such file"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return read_image(file, side)
-    except Exception as error:  # Pillow raises many types on files that are not images
-        return f"{type(error).__name__}: {error}".replace(str(file), file.name)
+    quality = pd.concat(quality, ignore_index=True)
+    return ImageList(classes, images, labels, shown, skipped, quality, levels)
 
 
 def _check_readable(path, part, training, skipped):
