@@ -182,13 +182,15 @@ def closing_lines(folder):
     if not path.is_file():
         return []
     found = json.loads(path.read_text(encoding="utf-8"))
-    images = f"{found['examples']:,} examples in {found['classes']:,} classes"
     skipped, copies, errors = found.get("skipped"), found["copies"], found["errors"]
+    # Only of images may files be skipped.
+    what = "examples" if skipped is None else "images"
+    examples = f"{found['examples']:,} {what} in {found['classes']:,} classes"
     if skipped and skipped["files"]:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped["by_reason"].items())
-        images += f"; {skipped['files']:,} files skipped ({kinds})"
+        examples += f"; {skipped['files']:,} files skipped ({kinds})"
     lines = [
-        images,
+        examples,
         f"about {errors['value']:,.0f} wrong labels ({errors['low']:,.0f} to "
         f"{errors['high']:,.0f}); {found['flagged']:,} are flagged",
         f"{copies['examples']:,} copies in {copies['groups']:,} groups, of which "

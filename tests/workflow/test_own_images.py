@@ -201,7 +201,7 @@ def test_two_datasets_and_corrections_of_one(tmp_path):
     make_folder(one, n=80, planted=5)
     make_folder(other, n=30, planted=5)
     said = started(repository, one).stdout
-    assert "82 examples in 10 classes; 3 files skipped" in said
+    assert "82 images in 10 classes; 3 files skipped" in said
     assert "runs/digits/results/suspects/own/suspects.html" in said
     results = repository / "runs" / "digits" / "results"
     path = results / "suspects" / "own" / "suspects.csv"
@@ -219,7 +219,7 @@ def test_two_datasets_and_corrections_of_one(tmp_path):
     rows = [(kept, "keep", ""), (changed, "relabel", new), (removed, "remove", "")]
     pd.DataFrame(rows, columns=["path", "decision", "new_label"]).to_csv(file, index=False)
     done = started(repository, one, CORRECTIONS=str(file))
-    assert "81 examples" in done.stdout
+    assert "81 images in" in done.stdout
     assert "corrections: 1 confirmed, 1 relabelled, 1 removed" in done.stdout
     jobs = done.stdout + done.stderr
     assert "corrected_labels" in jobs and "rule activations" not in jobs
@@ -235,7 +235,7 @@ def test_two_datasets_and_corrections_of_one(tmp_path):
     assert failed.returncode == 1
     assert "line 2 ('no/such.png'): there is no example with this path" in failed.stderr
     assert "Traceback" not in failed.stderr + failed.stdout
-    assert path.read_bytes() == second and "examples in" not in failed.stdout
+    assert path.read_bytes() == second and "images in" not in failed.stdout
     gone = started(repository, one, CORRECTIONS="/no/such.csv", check=False)
     assert "experiments.own.dataset.corrections: there is no file '/no/such.csv'" in gone.stderr
 

@@ -137,11 +137,20 @@ def test_closing_lines_say_what_was_found(here, capsys):
     words = [program(here, WRITES), "suspects"]
     assert start.main(words, data(here / "pets")) == 0
     said = capsys.readouterr().out
-    assert "12,345 examples in 10 classes; 3 files skipped (2 cannot be read, 1 hidden)" in said
+    assert "12,345 images in 10 classes; 3 files skipped (2 cannot be read, 1 hidden)" in said
     assert "about 173 wrong labels (150 to 191); 170 are flagged" in said
     assert "12 copies in 6 groups, of which 2 under two labels" in said
     assert "runs/pets/results/suspects/own/suspects.csv" in said
     assert "skipped.csv" not in said, "a file that is not there"
+
+
+def test_closing_lines_of_features_speak_of_examples(here, capsys):
+    """Rows of a table would be called images."""
+    path = here / "runs" / "pets" / "results" / "suspects" / "own" / "summary.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({k: v for k, v in SUMMARY.items() if k != "skipped"}), "utf-8")
+    said = "\n".join(start.closing_lines(here / "runs" / "pets"))
+    assert "12,345 examples in 10 classes\n" in said and "images" not in said
 
 
 @pytest.mark.parametrize("arguments", ["-n", "-np", "--dry-run", "--directory=/x", "-d /x"])
@@ -149,7 +158,7 @@ def test_a_dry_run_closes_with_nothing(here, capsys, arguments):
     """The results of an earlier run would be shown as those of this one."""
     environment = data(here / "pets") | {"ARGS": arguments}
     assert start.main([program(here, WRITES), "suspects"], environment) == 0
-    assert "examples" not in capsys.readouterr().out
+    assert "classes" not in capsys.readouterr().out
 
 
 def test_a_failed_run_keeps_its_status_and_says_nothing_more(here, capsys):
@@ -157,7 +166,7 @@ def test_a_failed_run_keeps_its_status_and_says_nothing_more(here, capsys):
     assert (
         start.main([program(here, f"{WRITES}\nsys.exit(3)"), "suspects"], data(here / "pets")) == 3
     )
-    assert "examples" not in capsys.readouterr().out
+    assert "classes" not in capsys.readouterr().out
 
 
 def test_a_run_that_is_killed_fails(here):

@@ -66,7 +66,7 @@ def test_each_decision_reaches_its_example(tmp_path, change):
         ("path,new_label\nx/a.png,NA\n", "has no column decision; its columns are path, new_label"),
         ("name,decision\na,keep\n", "has no column path or id or index"),
         ("path,decision\nx/a.png,relabel\n", "has no column new_label"),
-        ("id,decision\nx,keep\n", "examples of these data are named by index or path"),
+        ("id,decision\nx,keep\n", "examples of these data are named by path or index"),
         ("", "cannot be read as a CSV file of corrections"),
         (
             "path,decision\nx/b.png,remove\nx/e.png,remove\nx/c.png,remove\n",

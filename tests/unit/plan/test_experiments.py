@@ -160,7 +160,7 @@ def test_corrections_belong_to_their_dataset(tmp_path):
     ("changes", "message"),
     [
         ({"corrections": "/no/such.csv"}, "dataset.corrections: there is no file '/no/such.csv'"),
-        ({"test_path": "."}, "dataset.corrections: certificates are of the folder as it is"),
+        ({"test_path": "."}, "dataset.corrections: certificates are of the data as they are"),
     ],
 )
 def test_corrections_that_cannot_be_used_are_named(tmp_path, changes, message):

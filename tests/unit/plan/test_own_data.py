@@ -144,7 +144,7 @@ def test_results_follow_a_list_and_every_image_of_it(tmp_path):
     a_list(tmp_path, id=range(30))
     assert len({first, second, third, content(dataset)}) == 4
     listing = own_data.listing({"kind": "image_list", "path": dataset["path"]})
-    assert len(listing) == 31 and listing[5][1:] == (None, None)
+    assert len(listing) == 31 and listing[5][1:] == (None, None, None)
 
 
 def test_what_needs_images_refuses_features(tmp_path):
@@ -160,3 +160,44 @@ def test_what_needs_images_refuses_features(tmp_path):
     keys = {line.split(": ")[0] for line in problems_of(config)}
     expected = {"ood.datasets", "retraining.dataset", "wrif.tasks.odd.data"}
     assert expected | {"claims.stand_ins.cifar10"} <= keys
+
+
+@pytest.mark.parametrize("kind", ["features", "image_list", "auto"])
+@pytest.mark.parametrize("with_test", [False, True])
+def test_corrections_are_taken_for_every_kind_without_test_points(tmp_path, kind, with_test):
+    """Labels of a list could not be corrected, or certificates be of other labels."""
+    (tmp_path / "c.csv").write_text("index,decision\n", encoding="utf-8")
+    split = {"split": ["train", "train", "test"] * 10} if with_test else {}
+    path = npz(tmp_path, **split) if kind == "features" else a_list(tmp_path, **split)
+    dataset = {"kind": kind, "path": path, "corrections": str(tmp_path / "c.csv")}
+    dataset |= {} if kind == "features" else {"side": 8}
+    found = problems(dataset)
+    message = "experiments.mine.dataset.corrections: certificates are of the data as they are"
+    assert [line.startswith(message) for line in found] == [True] * with_test
+    if not with_test:
+        plan = plan_of(dataset)
+        assert plan.corrected_datasets() == ["mine"]
+        assert str(tmp_path) not in str(plan.published_config())
+
+
+def test_an_image_of_a_list_that_may_no_longer_be_read_is_noticed(tmp_path, monkeypatch):
+    """It would be skipped without a new list of what is skipped."""
+    dataset = {"kind": "image_list", "path": a_list(tmp_path), "side": 8}
+    first = content(dataset)
+    monkeypatch.setattr(own_data.os, "access", lambda path, mode: path.name != "0.png")
+    assert content(dataset) != first
+
+
+def test_sizes_of_images_say_nothing_of_features(tmp_path):
+    """A network that takes 224 px alone would stop a run on features, which need no network."""
+    config = copy.deepcopy(CONFIG)
+    config["backbones"]["vit"] = {"architecture": "vit_b_16", "weights": "untrained", "seed": 0}
+    config["experiments"]["mine"] = config["experiments"]["digits"] | {
+        "dataset": {"kind": "auto", "path": npz(tmp_path), "side": 8},
+        "backbone": "vit",
+        "image_size": 32,
+    }
+    config["run"]["experiments"] = ["mine"]
+    assert problems_of(config) == []
+    config["experiments"]["mine"]["dataset"]["path"] = a_list(tmp_path)
+    assert [line.split(":")[0] for line in problems_of(config)] == ["experiments.mine.image_size"]

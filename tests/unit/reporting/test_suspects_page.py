@@ -222,7 +222,7 @@ def test_decisions_by_keyboard_reach_the_labels(page, tmp_path):
     """A key would decide about another example, or the file not be what make takes."""
     rng = np.random.default_rng(1)
     classes = NASTY
-    paths = [f'{k}, it\'s "x".png' for k in range(40)]
+    paths = [f'={k}, it\'s "x".png' for k in range(40)]
     frame, copies = listed(40, classes, rng, path=paths)
     page.open(page_of(tmp_path / "a.html", frame, copies, classes))
     page.choose("kind", "other")
@@ -234,6 +234,8 @@ def test_decisions_by_keyboard_reach_the_labels(page, tmp_path):
     expected = dict(zip(rows[:4], ["keep", "relabel", None, "remove"], strict=True))
     expected[rows[3]] = "remove"
     raw = page.download(tmp_path, DOWNLOAD)
+    # No spreadsheet may run a name.
+    assert b"\n=" not in raw and b'\n"=' not in raw and b"'=" in raw
     (tmp_path / "corrections.csv").write_bytes(raw)
     found = read_corrections(tmp_path / "corrections.csv").set_index("path")["decision"]
     assert found.to_dict() == {paths[k]: word for k, word in expected.items() if word}

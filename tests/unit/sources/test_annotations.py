@@ -87,6 +87,7 @@ def test_what_is_missing_or_cannot_be_meant_is_named(columns, message):
         ([], "holds 0 training rows"),
         (["a"], "holds 1 training row;"),
         (["a", "a"], "has only the class 'a'"),
+        (list("aabc"), "mine: b has 1 row, c has 1 row; two classes with 2 training rows or more"),
         (["a", "a ", "a"], "'a' and 'a ' differ only in spaces"),
         (["\u00e9", "e\u0301", "b", "b"], r"'e\\u0301' and '\\xe9' differ only"),
         (
@@ -101,7 +102,7 @@ def test_labels_that_cannot_be_checked_are_refused_at_once(labels, message):
         check_classes("mine", labels)
     check_classes("mine", list("aabb"))
     # A small set may have a class of one row.
-    check_classes("mine", list("abc"))
+    check_classes("mine", list("aabbc"))
 
 
 def test_two_sources_of_test_rows_are_refused():

@@ -130,7 +130,7 @@ def test_a_second_list_has_to_fit_the_first(tmp_path, frame):
     test = write_list(tmp_path, frame.assign(label="fish"), "test.csv")
     with pytest.raises(WtrakError, match=r"test\.csv has test rows .* no training row has: fish"):
         read_image_list(path, 8, test_path=test)
-    split = write_list(tmp_path, frame.assign(split=["train", "test"] * 3), "split.csv")
+    split = write_list(tmp_path, frame.assign(split=["train", "train", "test"] * 2), "split.csv")
     with pytest.raises(WtrakError, match=r"split\.csv has a split, but all test rows are those of"):
         read_image_list(split, 8, test_path=path)
     with pytest.raises(WtrakError, match=r"split\.csv has a split"):
