@@ -194,7 +194,9 @@ def closing_lines(folder):
         f"about {errors['value']:,.0f} wrong labels ({errors['low']:,.0f} to "
         f"{errors['high']:,.0f}); {found['flagged']:,} are flagged",
         f"{copies['examples']:,} copies in {copies['groups']:,} groups, of which "
-        f"{copies['groups_under_two_labels']:,} under two labels",
+        f"{copies['groups_under_two_labels']:,} under two labels"
+        if copies["examples"]
+        else "no copies",
     ]
     if "corrected" in found:
         numbers = found["corrected"]

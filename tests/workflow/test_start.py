@@ -148,9 +148,12 @@ def test_closing_lines_of_features_speak_of_examples(here, capsys):
     """Rows of a table would be called images."""
     path = here / "runs" / "pets" / "results" / "suspects" / "own" / "summary.json"
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({k: v for k, v in SUMMARY.items() if k != "skipped"}), "utf-8")
+    found = {name: value for name, value in SUMMARY.items() if name != "skipped"}
+    found["copies"] = {"examples": 0, "exact": 0, "groups": 0, "groups_under_two_labels": 0}
+    path.write_text(json.dumps(found), "utf-8")
     said = "\n".join(start.closing_lines(here / "runs" / "pets"))
     assert "12,345 examples in 10 classes\n" in said and "images" not in said
+    assert "no copies\n" in said
 
 
 @pytest.mark.parametrize("arguments", ["-n", "-np", "--dry-run", "--directory=/x", "-d /x"])
