@@ -201,3 +201,15 @@ def test_sizes_of_images_say_nothing_of_features(tmp_path):
     assert problems_of(config) == []
     config["experiments"]["mine"]["dataset"]["path"] = a_list(tmp_path)
     assert [line.split(":")[0] for line in problems_of(config)] == ["experiments.mine.image_size"]
+
+
+def test_images_are_counted_that_may_be_read(tmp_path):
+    """Memory would be asked for too few images, or progress never end."""
+    listed = plan_of({"kind": "image_list", "path": a_list(tmp_path), "side": 8})
+    assert listed.n_images("mine") == 30
+    for name in ("a/1.png", "a/2.png", "b/1.png", "b/2.png", "b/.hidden", "notes.txt"):
+        (tmp_path / "f" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "f" / name).write_bytes(b"x")
+    folder = str(tmp_path / "f")
+    plan = plan_of({"kind": "auto", "path": folder, "test_path": folder, "side": 8})
+    assert plan.n_images("mine") == 8
