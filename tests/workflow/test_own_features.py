@@ -132,7 +132,7 @@ def test_corrections_name_examples_by_their_ids(looked, repository, digits, tmp_
         "utf-8",
     )
     done = suspects(repository, folder / "digits.npz", name="digits", corrections=file)
-    assert "rule corrected_labels:" in done.stdout and "rule features:" not in done.stdout
+    assert "(Rule: corrected_labels)" in done.stdout and "(Rule: features)" not in done.stdout
     again = pd.read_csv(looked / "suspects/own/suspects.csv", dtype=str).set_index("id")
     assert removed not in again.index and again.index[-1] == kept and len(again) == 300
     assert again.loc[changed, "given_label"] == new

@@ -222,8 +222,8 @@ def test_two_datasets_and_corrections_of_one(tmp_path):
     assert "81 images in" in done.stdout
     assert "corrections: 1 confirmed, 1 relabelled, 1 removed" in done.stdout
     jobs = done.stdout + done.stderr
-    assert "corrected_labels" in jobs and "rule activations" not in jobs
-    assert "rule image_folder" not in jobs
+    assert "(Rule: corrected_labels)" in jobs and "(Rule: activations)" not in jobs
+    assert "(Rule: image_folder)" not in jobs
     again = pd.read_csv(path).set_index("path")
     assert removed not in again.index and again.index[-1] == kept
     assert again.loc[changed, "given_label"] == new
