@@ -127,6 +127,6 @@ def test_large_images_on_several_threads_take_no_more_than_is_asked(tmp_path):
     paths = [tmp_path / f"{k}.png" for k in range(4)]
     for path in paths:
         path.write_bytes(png(7000, 7000, 8, 6, rows=bytes((1 + 4 * 7000) * 7000)))
-    # Four at a time would take 1.8 GB. Memory that earlier tests left in pieces cannot be used again.
+    # Four at a time would take 1.8 GB. Memory that earlier tests left in pieces is of no use.
     found = within_limits(decode_images, paths, 16, threads=4, seconds=60, memory=1300 * 10**6)
     assert found.rows == [0, 1, 2, 3]
