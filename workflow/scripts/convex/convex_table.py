@@ -298,7 +298,7 @@ def main(smk):
         "Exact change if mass moves anywhere in the ball, corrected kernel": as_text(
             attack_rows(attacks), 2
         ),
-        "Computing time of Algorithm 1 for one test point": as_text(cost_rows(cost), 2),
+        "CPU time of Algorithm 1 for one test point": as_text(cost_rows(cost), 2),
     }
     rows = [
         *order_numbers(orders),
