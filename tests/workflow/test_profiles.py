@@ -90,12 +90,16 @@ def test_no_profile_sets_a_configfile_that_the_command_line_replaces():
 def test_profile_works_from_another_folder_and_with_directory(tmp_path, name):
     """The default target, or the folder of the profile, would be that of the project alone."""
     (tmp_path / "mine.yaml").write_text("activations: {batch_size: 32}", encoding="utf-8")
-    (tmp_path / "class").mkdir()
+    # Images are not opened when a run is planned.
+    for place in ("a/1", "a/2", "b/1", "b/2"):
+        image = tmp_path / "images" / f"{place}.png"
+        image.parent.mkdir(parents=True, exist_ok=True)
+        image.touch()
     done = plan(
         tmp_path,
         *("--profile", str(REPOSITORY / "profiles" / name), "--workflow-profile", "none"),
         *("--directory", str(tmp_path / "run"), "--configfile", "mine.yaml"),
-        *("--config", f"experiments={{own: {{dataset: {{path: {tmp_path}}}}}}}")
+        *("--config", f"experiments={{own: {{dataset: {{path: {tmp_path / 'images'}}}}}}}")
         if name == "suspects"
         else (),
     )

@@ -147,5 +147,7 @@ outline_of({str(path)!r}, kind_of({str(path)!r}))
 image_paths({str(path)!r})
 print({{"numpy", "pandas", "torch", "pyarrow", "PIL"}} & set(sys.modules))
 """
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, encoding="utf-8", check=True
+    )
     assert done.stdout.strip() == "set()"

@@ -294,7 +294,7 @@ LEAVE_ONE_OUT = {
     "scaled": "−nΔℓ",
     "log_scaled": "−Δℓ/ln(n/(n−1))",
     "raw": "Δℓ",
-    "sign": "+nΔℓ",
+    "sign": "nΔℓ",
 }
 
 
