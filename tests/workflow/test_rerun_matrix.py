@@ -7,6 +7,7 @@ import ast
 import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ FILES = sorted(
 )
 
 
+@cache
 def imported(name):
     """Files here that one imports, directly or not, itself among them."""
     found, queue = set(), [name]
@@ -38,6 +40,9 @@ def imported(name):
                 # Packages run whenever a module of theirs is imported.
                 parents = [parent.as_posix() for parent in Path(path).parents if parent.name]
                 queue += [f"{path}.py", *(f"{parent}/__init__.py" for parent in parents)]
+                # `from package import module`
+                queue += [f"{path}/{alias.name}.py" for alias in node.names]
+                queue.append(f"{path}/__init__.py")
         queue = [one for one in queue if (WORKFLOW / one).is_file()]
     return found
 
