@@ -17,6 +17,8 @@ pytestmark = pytest.mark.matrix
 # Settings that decide which jobs there are: rules of which another value needs jobs not run before.
 NEW_JOBS = {
     ("experiments", "digits_half", "backbone"): {"backbone"},
+    ("label_noise", "fits", "experiment"): {"copies"},
+    ("label_noise", "fits", "n_train"): {"copies"},
     ("label_noise", "fits", "setting"): {"noisy_heads"},
     ("retraining", "removal", "shares"): {"mlp_removal"},
 }
