@@ -83,6 +83,17 @@ def copy_repository(target):
     return target
 
 
+@pytest.fixture(scope="module")
+def one_thread():
+    """For small images, threads of torch wait for one another longer than they work."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """A copy of the repository in which the quick run has finished. Do not change it.

@@ -192,7 +192,7 @@ def closing_lines(folder):
     lines = [
         examples,
         f"about {errors['value']:,.0f} wrong labels ({errors['low']:,.0f} to "
-        f"{errors['high']:,.0f}); {found['flagged']:,} are flagged",
+        f"{errors['high']:,.0f} by chance alone); {found['flagged']:,} are flagged",
         f"{copies['examples']:,} copies in {copies['groups']:,} groups, of which "
         f"{copies['groups_under_two_labels']:,} under two labels"
         if copies["examples"]

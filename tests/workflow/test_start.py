@@ -138,7 +138,7 @@ def test_closing_lines_say_what_was_found(here, capsys):
     assert start.main(words, data(here / "pets")) == 0
     said = capsys.readouterr().out
     assert "12,345 images in 10 classes; 3 files skipped (2 cannot be read, 1 hidden)" in said
-    assert "about 173 wrong labels (150 to 191); 170 are flagged" in said
+    assert "about 173 wrong labels (150 to 191 by chance alone); 170 are flagged" in said
     assert "12 copies in 6 groups, of which 2 under two labels" in said
     assert "runs/pets/results/suspects/own/suspects.csv" in said
     assert "skipped.csv" not in said, "a file that is not there"

@@ -14,17 +14,10 @@ from wtrak.geometry.backbone import (
 from wtrak.geometry.catalogue import Preprocessing
 from wtrak.geometry.preprocessing import preprocess
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SIZE = Preprocessing(None, 32)
 ROUNDING = {"rtol": 1e-4, "atol": 1e-5}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """For images this small, threads wait for one another longer than they work."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

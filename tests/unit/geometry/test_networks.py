@@ -28,6 +28,8 @@ from wtrak.geometry.networks import (
 )
 from wtrak.geometry.preprocessing import preprocess
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 CPU = torch.device("cpu")
 # One small network of each family, its last layer and its width. Test images have 32 px.
 SIDE = 32
@@ -44,15 +46,6 @@ FAMILIES = {
     "shufflenet_v2_x0_5": ("fc", 1024),
 }
 by_family = pytest.mark.parametrize("architecture", FAMILIES)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """For images this small, threads wait for one another longer than they work."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def images_of(side, count=2):

@@ -18,6 +18,7 @@ from wtrak.job.shown import packed_columns
 from wtrak.job.training_labels import save_corrected
 from wtrak.labels.corrections import Corrected, apply_corrections, read_corrections
 from wtrak.reporting.suspects_page import (
+    CAVEAT,
     MOST_ROWS,
     SIDE,
     as_json,
@@ -127,7 +128,7 @@ def test_very_long_lists_are_cut_but_for_decisions():
     rows = [("errors", len(whole), 0.0, 0.0, 0.0)]
     columns = ["quantity", "top", "value", "low", "high"]
     found = lead_of(whole, pd.DataFrame(rows, columns=columns))
-    assert found[1:] == ["This page holds the first 100,000; suspects.csv holds all."]
+    assert found[1:] == ["This page holds the first 100,000; suspects.csv holds all.", CAVEAT]
 
 
 def test_a_list_without_copies_has_none(tmp_path):

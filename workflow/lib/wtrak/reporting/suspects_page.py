@@ -176,6 +176,10 @@ def suspects_page(rows, pictures, *, title, lead, footer):
     )
 
 
+# Measured in docs/label-errors.md, "How many labels are wrong".
+CAVEAT = "Intervals cover chance alone. On hard examples, like photographs, estimates are high."
+
+
 def lead_of(frame, estimates):
     """Sentences that say how many labels of a list are likely wrong.
 
@@ -205,4 +209,6 @@ def lead_of(frame, estimates):
         )
         for row in shares.itertuples()
     ]
-    return [*lines, *([f"Estimated to be wrong: {', '.join(words)}."] if words else [])]
+    if words:
+        lines.append(f"Estimated to be wrong: {', '.join(words)}.")
+    return [*lines, CAVEAT]
