@@ -138,6 +138,6 @@ def test_large_images_on_several_threads_take_no_more_than_is_asked(tmp_path):
         [sys.executable, "-c", code, *map(str, paths)],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert done.stdout.strip() == "[0, 1, 2, 3]", done.stderr
